@@ -99,9 +99,9 @@ class _Bare(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
-        for one in ast.walk(node.args):
-            if isinstance(one, ast.arg):
-                one.annotation = None
+        for tree in ast.walk(node.args):
+            if isinstance(tree, ast.arg):
+                tree.annotation = None
         return self._without_docstring(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
@@ -126,7 +126,7 @@ def _code(path: str) -> CodeType:
 
 def _unlined(code: CodeType) -> CodeType:
     """Return code without the table of its lines: a traceback of the helper's is read by nobody."""
-    inner = tuple(_unlined(one) if isinstance(one, CodeType) else one for one in code.co_consts)
+    inner = tuple(_unlined(const) if isinstance(const, CodeType) else const for const in code.co_consts)
     table: Any = {"co_linetable": b""} if sys.version_info >= (3, 10) else {"co_lnotab": b""}
     return code.replace(co_consts=inner, co_filename="", **table)
 
@@ -171,8 +171,8 @@ def _in_calls(path: str, names: Dict[str, Any]) -> Iterator[Expression]:
         tree = ast.parse(file.read())
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_re(node.func.value):
-            words = [_value(one, names) for one in node.args] or [None]
-            told = [_value(one.value, names) for one in node.keywords if one.arg == "flags"]
+            words = [_value(argument, names) for argument in node.args] or [None]
+            told = [_value(keyword.value, names) for keyword in node.keywords if keyword.arg == "flags"]
             flags = (told + words[_PLACE.get(node.func.attr, len(words)) :] + [0])[0]
             if isinstance(words[0], (bytes, str)) and isinstance(flags, int):
                 yield words[0], flags

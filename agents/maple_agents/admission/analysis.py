@@ -77,10 +77,10 @@ def from_script(read: Read, parts: Sequence[Part]) -> list[Candidate]:
 
 def analysed(read: Read, parts: Sequence[Part], candidates: Sequence[Candidate]) -> Analysis:
     """Return what the candidates come to. Where the script cannot be played to its end, its plan is not known."""
-    sure = [one for one in candidates if one.by != "plan" or not read.plan.unread]
-    values = tuple(one for one in settled(sure) if one.part)
-    held = {one.part for one in values}
-    return Analysis(tuple(one for one in parts if one.hash in held), values)
+    sure = [candidate for candidate in candidates if candidate.by != "plan" or not read.plan.unread]
+    values = tuple(value for value in settled(sure) if value.part)
+    held = {value.part for value in values}
+    return Analysis(tuple(part for part in parts if part.hash in held), values)
 
 
 # What stands around the launch lines: modules, environments, containers, packages, and where the output goes.
@@ -110,32 +110,32 @@ def of_surroundings(job: Job, parts: Sequence[Part]) -> Iterator[Candidate]:
     """Yield what the script says beside its launch lines; text with an expansion in it says nothing."""
     text = job.source.decode("utf-8", "surrogateescape")
     for name, kind, pattern in _PATTERNS:
-        for found in (one for one in pattern.finditer(text) if not _is_comment(text, one.start(1))):
-            yield from _said(name, found[1], text, found.start(1), kind, parts)
+        for match in (one for one in pattern.finditer(text) if not _is_comment(text, one.start(1))):
+            yield from _said(name, match[1], text, match.start(1), kind, parts)
     yield from _modules(text, parts)
-    for found in (*_images(text), *_OPTION.finditer(text)):
-        if not _is_comment(text, found.start(1)):
-            yield from _said("container", found[1], text, found.start(1), "launch", parts)
+    for match in (*_images(text), *_OPTION.finditer(text)):
+        if not _is_comment(text, match.start(1)):
+            yield from _said("container", match[1], text, match.start(1), "launch", parts)
     yield from _outputs(job, parts)
 
 
 def _images(text: str) -> Iterator[re.Match[str]]:
     """Yield the image of each container that is run: the first word that is one."""
     for run in _RUN.finditer(text):
-        found = _IMAGE.search(text, run.start(1), run.end(1))
-        if found:
-            yield found
+        match = _IMAGE.search(text, run.start(1), run.end(1))
+        if match:
+            yield match
 
 
 def _modules(text: str, parts: Sequence[Part]) -> Iterator[Candidate]:
     """Yield the modules that are loaded, as one value at the line of the first."""
     loaded: list[str] = []
     first = 0
-    for found in _MODULES.finditer(text):
-        words = found[1].split()
+    for match in _MODULES.finditer(text):
+        words = match[1].split()
         if words and words[0] not in ("purge", "use", "unload", "list", "avail", "show", "restore", "swap", "spider"):
-            first = first or found.start(1)
-            loaded += [one for one in words if _NAME.fullmatch(one) and not one.startswith("-")]
+            first = first or match.start(1)
+            loaded += [word for word in words if _NAME.fullmatch(word) and not word.startswith("-")]
     if loaded:
         yield from _said("modules", " ".join(dict.fromkeys(loaded)), text, first, "environment", parts)
 
@@ -163,25 +163,27 @@ def _is_comment(text: str, at: int) -> bool:
 
 def of_launches(job: Job, plan: LaunchPlan, parts: Sequence[Part]) -> Iterator[Candidate]:
     """Yield what the launch lines of the job's own program say."""
-    found = main(plan)
-    if not found:
+    starts = main(plan)
+    if not starts:
         return
-    for one in found:
-        yield from _of_step(one, job, parts)
-        if any(each.kind for each in found):
-            yield Candidate("job_kind", one.kind or None, "", one.step.line, part_at(one.step.line, parts), "script")
-    yield from _allocated(found[0].step, plan, parts)
-    if one_program(found):
-        yield from _common([list(_of_program(one, job, parts)) for one in found])
+    for started in starts:
+        yield from _of_step(started, job, parts)
+        if any(each.kind for each in starts):
+            yield Candidate(
+                "job_kind", started.kind or None, "", started.step.line, part_at(started.step.line, parts), "script"
+            )
+    yield from _allocated(starts[0].step, plan, parts)
+    if one_program(starts):
+        yield from _common([list(_of_program(started, job, parts)) for started in starts])
 
 
-def _of_step(one: Started, job: Job, parts: Sequence[Part]) -> Iterator[Candidate]:
-    step = one.step
+def _of_step(started: Started, job: Job, parts: Sequence[Part]) -> Iterator[Candidate]:
+    step = started.step
     part = part_at(step.line, parts)
     agent = next((link.name for link in reversed(step.links) if link.name in _AGENTS), "")
     launcher = agent or (step.links[0].name if step.links else "")
     yield Candidate("launcher", launcher or None, "", step.line, part, "script")
-    framework = _framework(one, agent)
+    framework = _framework(started, agent)
     if framework:
         yield Candidate("framework", framework, "", step.line, part, "script")
     way = paradigm(step, job.source, None)
@@ -192,9 +194,9 @@ def _of_step(one: Started, job: Job, parts: Sequence[Part]) -> Iterator[Candidat
     yield Candidate("world_size", str(size) if size else None, "", step.line, part, "plan")
 
 
-def _framework(one: Started, agent: str) -> str:
+def _framework(started: Started, agent: str) -> str:
     """Return the framework that a launch line proves."""
-    told = {names.plain(each.name) for each in one.given.all if each.form == "option"}
+    told = {names.plain(each.name) for each in started.given.all if each.form == "option"}
     found = [_OF_LAUNCHER[agent]] if agent else []
     found += ["deepspeed"] if told.intersection(CONFIGS_OF_DEEPSPEED) else []
     return min(found, key=FRAMEWORKS.index, default="")
@@ -213,39 +215,41 @@ def _allocated(step: Step, plan: LaunchPlan, parts: Sequence[Part]) -> Iterator[
 
 def _common(of_steps: Sequence[list[Candidate]]) -> Iterator[Candidate]:
     """Yield what every one of the lines says; what only some say is not known of the job."""
-    said = [{(one.name, one.value) for one in found} for found in of_steps]
+    said = [{(candidate.name, candidate.value) for candidate in candidates} for candidates in of_steps]
     for found in of_steps:
         for one in found:
             yield one if all((one.name, one.value) in other for other in said) else one._replace(value=None)
 
 
-def _of_program(one: Started, job: Job, parts: Sequence[Part]) -> Iterator[Candidate]:
-    line = line_at(one, one.first - 1, job)
+def _of_program(started: Started, job: Job, parts: Sequence[Part]) -> Iterator[Candidate]:
+    line = line_at(started, started.first - 1, job)
     part = part_at(line, parts)
-    if names.allowed("program", one.program):
-        yield Candidate("program", one.program, "", line, part, "script")
-    whole = _whole(one)
+    if names.allowed("program", started.program):
+        yield Candidate("program", started.program, "", line, part, "script")
+    whole = _whole(started)
     if whole:
         yield Candidate("arguments", whole, "", line, part, "script")
-    for each in given(one):
-        at = line_at(one, one.first + each.at, job)
+    for each in given(started):
+        at = line_at(started, started.first + each.at, job)
         yield from of_key(each.name, _value(each), "", at, part_at(at, parts), "arguments")
 
 
-def given(one: Started) -> list[Argument]:
+def given(started: Started) -> list[Argument]:
     """Return the options and overrides in force: of one that stands there twice, the last."""
-    last = {each.name: each for each in one.given.sure() if each.form != "word"}
-    unsure = [each._replace(value=None) for each in one.given.all if each.form != "word" and each.name not in last]
+    last = {each.name: each for each in started.given.sure() if each.form != "word"}
+    unsure = [each._replace(value=None) for each in started.given.all if each.form != "word" and each.name not in last]
     return [*last.values(), *unsure]
 
 
-def common_arguments(found: Sequence[Started]) -> list[Argument]:
+def common_arguments(starts: Sequence[Started]) -> list[Argument]:
     """Return the options of the first line; what another does not give in the same way is unknown."""
-    others = [{(each.name, each.value) for each in given(one)} for one in found]
-    same = [each if all((each.name, each.value) in one for one in others) else each._replace(value=None)
-            for each in given(found[0])]  # fmt: skip
+    others = [{(each.name, each.value) for each in given(started)} for started in starts]
+    same = [each if all((each.name, each.value) in other for other in others) else each._replace(value=None)
+            for each in given(starts[0])]  # fmt: skip
     known = {each.name for each in same}
-    return same + [each._replace(value=None) for one in found[1:] for each in given(one) if each.name not in known]
+    return same + [
+        each._replace(value=None) for started in starts[1:] for each in given(started) if each.name not in known
+    ]
 
 
 def _value(each: Argument) -> str | None:
@@ -256,17 +260,17 @@ def _value(each: Argument) -> str | None:
     return "true" if each.value == "" else each.value
 
 
-def _whole(one: Started) -> str:
+def _whole(started: Started) -> str:
     """Return the arguments as one line, "" where a word is not known, or is a secret."""
-    words = one.step.program[one.first :]
+    words = started.step.program[started.first :]
     if any(b"\0" in word for word in words):
         return ""
     text = " ".join(word.decode("utf-8", "replace") for word in words)
     return text if text and names.allowed("arguments", text) else ""
 
 
-def line_at(one: Started, index: int, job: Job) -> int:
+def line_at(started: Started, index: int, job: Job) -> int:
     """Return the line of a word of the launch line, that of the whole where the word is not written as such."""
-    spans = one.step.program_spans
+    spans = started.step.program_spans
     span = spans[index] if 0 <= index < len(spans) else None
-    return line_of(job.source, span.start) if span is not None else one.step.line
+    return line_of(job.source, span.start) if span is not None else started.step.line

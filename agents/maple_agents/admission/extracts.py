@@ -99,7 +99,7 @@ class _Tree:
     def _AliasEvent(self, event: Any) -> None:
         place = self._place()
         copied = self._anchors.get(event.anchor, [])
-        self.found += [one._replace(path=(place + "." + one.path).strip(".")) for one in copied]
+        self.found += [leaf._replace(path=(place + "." + leaf.path).strip(".")) for leaf in copied]
 
     def _MappingStartEvent(self, event: Any) -> None:
         self._stack.append(_Level(self._place(), True, len(self.found), event.anchor))
@@ -111,7 +111,7 @@ class _Tree:
         level = self._stack.pop()
         if level.anchor:
             own = self.found[level.first :]
-            self._anchors[level.anchor] = [one._replace(path=one.path[len(level.path) :].strip(".")) for one in own]
+            self._anchors[level.anchor] = [leaf._replace(path=leaf.path[len(level.path) :].strip(".")) for leaf in own]
 
     _SequenceEndEvent = _MappingEndEvent
 
@@ -135,11 +135,11 @@ class _Level:
         self.key, self.count, self.wants_key = "", 0, is_mapping
 
 
-def _unmerged(found: list[Leaf]) -> list[Leaf]:
+def _unmerged(leaves: list[Leaf]) -> list[Leaf]:
     """Return the leaves with merged mappings (`<<`) put in their places, under what stands there itself."""
-    own = {one.path for one in found}
+    own = {leaf.path for leaf in leaves}
     made = []
-    for one in found:
+    for one in leaves:
         path = re.sub(r"(?:^|\.)<<(?:\.\d+)?(?=\.|$)", "", one.path).strip(".")
         if path == one.path or path not in own:
             made.append(one._replace(path=path))
@@ -149,20 +149,20 @@ def _unmerged(found: list[Leaf]) -> list[Leaf]:
 def _of_toml(text: str) -> list[Leaf]:
     import tomllib
 
-    found: list[Leaf] = []
+    leaves: list[Leaf] = []
     lines = _key_lines(text)
     waiting: list[tuple[str, Any, int]] = [("", tomllib.loads(text), 0)]
     while waiting:
         path, value, depth = waiting.pop()
-        if depth > DEEPEST or len(found) > MOST_LEAVES:
+        if depth > DEEPEST or len(leaves) > MOST_LEAVES:
             raise Unread
         if isinstance(value, (dict, list)):
             pairs = value.items() if isinstance(value, dict) else enumerate(value)
             waiting += [((path + "." + str(key)).strip("."), one, depth + 1) for key, one in pairs]
         else:
             said = str(value).lower() if isinstance(value, bool) else str(value)
-            found.append(Leaf(path, said, lines.get(path.rsplit(".", 1)[-1], 0)))
-    return found
+            leaves.append(Leaf(path, said, lines.get(path.rsplit(".", 1)[-1], 0)))
+    return leaves
 
 
 def _key_lines(text: str) -> dict[str, int]:
@@ -184,8 +184,8 @@ class Config(NamedTuple):
 
 
 def _config(data: bytes, path: str) -> Config:
-    said = _PACKAGE.search(data)
-    return Config(tuple(leaves(data, path)), said[1].decode("utf-8", "replace") if said else "")
+    match = _PACKAGE.search(data)
+    return Config(tuple(leaves(data, path)), match[1].decode("utf-8", "replace") if match else "")
 
 
 def _kept_config(told: Any) -> Config:
@@ -252,9 +252,9 @@ def packages(data: bytes, path: str) -> list[str]:
     An address, a local path and an option of pip are left out.
     """
     if path.endswith(".toml"):
-        lines = [one.value or "" for one in leaves(data, path) if _PYPROJECT.fullmatch(one.path)]
+        lines = [leaf.value or "" for leaf in leaves(data, path) if _PYPROJECT.fullmatch(leaf.path)]
     elif path.endswith((".yml", ".yaml")):
-        lines = [one.value or "" for one in leaves(data, path) if _ENVIRONMENT.fullmatch(one.path)]
+        lines = [leaf.value or "" for leaf in leaves(data, path) if _ENVIRONMENT.fullmatch(leaf.path)]
     else:
         lines = data.decode("utf-8", "replace").splitlines()
     found = (_package(line) for line in lines[: 10 * MOST])
@@ -264,5 +264,5 @@ def packages(data: bytes, path: str) -> list[str]:
 def _package(line: str) -> str:
     """Return the package of a line without marks, extras and comments; "" where it names none."""
     text = line[:300].split("#")[0].split(";")[0].split(" --")[0].strip()
-    found = _WANTED.fullmatch(text)
-    return found[1] + found[2].replace(" ", "").replace("\t", "") if found else ""
+    match = _WANTED.fullmatch(text)
+    return match[1] + match[2].replace(" ", "").replace("\t", "") if match else ""

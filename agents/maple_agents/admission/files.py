@@ -54,33 +54,38 @@ def read_files(
         return Analysis()
     files = files or Files(os.fsdecode(submission.cwd))
     candidates = from_script(read, parts)
-    found = main(read.plan)
-    folder = work_folder(read.job, found[0].step.line) if found and one_program(found) else None
+    started = main(read.plan)
+    folder = work_folder(read.job, started[0].step.line) if started and one_program(started) else None
     if folder is not None:
-        candidates = list(_Program(read, parts, found, folder, files).over(candidates))
-    said = analysed(read, (*parts, *files.parts.values()), candidates)
-    return said._replace(parts=tuple(dict.fromkeys((*said.parts, *files.parts.values()))))
+        candidates = list(_Program(read, parts, started, folder, files).over(candidates))
+    analysis = analysed(read, (*parts, *files.parts.values()), candidates)
+    return analysis._replace(parts=tuple(dict.fromkeys((*analysis.parts, *files.parts.values()))))
 
 
 class _Program:
     """The program that a job is about, with what lies around it."""
 
-    def __init__(self, read: Read, parts: Sequence[Part], found: Sequence[Started], folder: str, files: Files) -> None:
-        self._read, self._parts, self._one, self._folder, self._files = read, parts, found[0], folder, files
-        self._open = any(one.given.is_open for one in found)
-        self._given = common_arguments(found)
+    def __init__(self, read: Read, parts: Sequence[Part], starts: Sequence[Started], folder: str, files: Files) -> None:
+        self._read, self._parts, self._one, self._folder, self._files = read, parts, starts[0], folder, files
+        self._open = any(started.given.is_open for started in starts)
+        self._given = common_arguments(starts)
         self._sources = self._program()
-        self._declared = [(path, each) for path, one in self._sources.items() for each in _declared(one, self._sources)]
+        self._declared = [
+            (path, each) for path, source in self._sources.items() for each in _declared(source, self._sources)
+        ]
 
     def over(self, script: Iterable[Candidate]) -> Iterator[Candidate]:
         """Yield what the script says and what the files do; an unknown word among the arguments may overrule these."""
         made = self._hydra()
-        found = [one for one in script if not self._chooses(one, made)]
-        found += self._arguments()
+        candidates = [candidate for candidate in script if not self._chooses(candidate, made)]
+        candidates += self._arguments()
         if not self._open:
-            found += [*of_config([*self._configs(), *(made.settings if made else ())], self._files), *self._defaults()]
-        found += [*self._said(), *self._packages()]
-        yield from _one_framework(found)
+            candidates += [
+                *of_config([*self._configs(), *(made.settings if made else ())], self._files),
+                *self._defaults(),
+            ]
+        candidates += [*self._said(), *self._packages()]
+        yield from _one_framework(candidates)
 
     def _program(self) -> dict[str, Source]:
         """Return the program's file and those beside it that it imports, by path, the program first."""
@@ -92,36 +97,36 @@ class _Program:
         waiting = [os.path.normpath(path)]
         while waiting and len(found) < 12:
             one = waiting.pop(0)
-            said = self._files.extracted(one, "program", SOURCE) if one not in found else None
-            if said is not None:
-                found[one] = said
+            source = self._files.extracted(one, "program", SOURCE) if one not in found else None
+            if source is not None:
+                found[one] = source
                 for dots, module in found[one].local:
                     paths = module_paths(dots, module, one, top)
                     waiting += [os.path.normpath(each) for each in paths if self._files.is_there(each)][:1]
         return found
 
-    def _dest(self, one: Argument) -> str:
+    def _dest(self, argument: Argument) -> str:
         """Return how the program calls an option of the command; "" where it declares none such."""
-        flag = one.name.lstrip("-")
+        flag = argument.name.lstrip("-")
         exact = {each.dest for _, each in self._declared if flag in each.flags or names.plain(flag) == each.dest}
-        if not exact and one.name.startswith("--"):
+        if not exact and argument.name.startswith("--"):
             exact = {each.dest for _, each in self._declared for long in each.flags if long.startswith(flag)}
         return exact.pop() if len(exact) == 1 else ""
 
     def _arguments(self) -> Iterator[Candidate]:
-        for one in self._given:
-            dest = self._dest(one) if one.form == "option" else ""
-            if dest and names.known(dest) != names.known(one.name):
-                line = line_at(self._one, self._one.first + one.at, self._read.job)
-                value = "true" if one.value == "" else one.value
+        for argument in self._given:
+            dest = self._dest(argument) if argument.form == "option" else ""
+            if dest and names.known(dest) != names.known(argument.name):
+                line = line_at(self._one, self._one.first + argument.at, self._read.job)
+                value = "true" if argument.value == "" else argument.value
                 yield from of_key(dest, value, "", line, part_at(line, self._parts), "arguments")
 
     def _defaults(self) -> Iterator[Candidate]:
         """Yield the defaults of options that are not given."""
-        given = {self._dest(one) or names.plain(one.name) for one in self._given}
-        for path, one in self._declared:
-            if one.dest not in given and one.default != "":
-                yield from of_key(one.dest, one.default, *self._place(path, one.line), "program")
+        given = {self._dest(argument) or names.plain(argument.name) for argument in self._given}
+        for path, declared in self._declared:
+            if declared.dest not in given and declared.default != "":
+                yield from of_key(declared.dest, declared.default, *self._place(path, declared.line), "program")
 
     def _place(self, path: str, line: int) -> tuple[str, int, str]:
         part = self._files.parts[path]
@@ -132,19 +137,19 @@ class _Program:
         waiting = list(dict.fromkeys(self._config_paths()))
         for path in waiting:
             config = self._files.extracted(path, "config", CONFIG)
-            for one in config.leaves if config is not None else ():
-                yield Setting(one.path, one.value, os.path.normpath(path), one.line)
-                other = os.path.join(self._folder, one.value or "")
-                if one.path == "deepspeed_config.deepspeed_config_file" and other not in waiting:
+            for leaf in config.leaves if config is not None else ():
+                yield Setting(leaf.path, leaf.value, os.path.normpath(path), leaf.line)
+                other = os.path.join(self._folder, leaf.value or "")
+                if leaf.path == "deepspeed_config.deepspeed_config_file" and other not in waiting:
                     waiting.append(other)
 
     def _config_paths(self) -> Iterator[str]:
         given = {}
-        for one in self._given:
-            name = self._dest(one) or names.plain(one.name)
-            given[name] = one.value
-            if one.value and one.value.endswith(SUFFIXES) and _CONFIG.fullmatch(name):
-                yield os.path.join(self._folder, one.value)
+        for argument in self._given:
+            name = self._dest(argument) or names.plain(argument.name)
+            given[name] = argument.value
+            if argument.value and argument.value.endswith(SUFFIXES) and _CONFIG.fullmatch(name):
+                yield os.path.join(self._folder, argument.value)
         words = [one.value for one in self._one.given.all if one.form == "word"]
         if len(words) == 1 and words[0] and words[0].endswith(SUFFIXES):
             yield os.path.join(self._folder, words[0])
@@ -163,13 +168,13 @@ class _Program:
                 yield os.path.join(self._folder, os.fsdecode(value))
 
     def _hydra(self) -> Composed | None:
-        path, one = next(iter(self._sources.items()), ("", Source()))
-        if one.hydra is None:
+        path, source = next(iter(self._sources.items()), ("", Source()))
+        if source.hydra is None:
             return None
         said = {key: next((each.value for each in self._given if each.name in flags), None)
                 for key, flags in _HYDRA.items()}  # fmt: skip
-        folder = said["config_path"] or one.hydra[0]
-        name = said["config_name"] or one.hydra[1]
+        folder = said["config_path"] or source.hydra[0]
+        name = said["config_name"] or source.hydra[1]
         if folder is None or not name:
             return None
         groups: Mapping[str, str | None] = {
@@ -177,29 +182,29 @@ class _Program:
         }
         return composed(os.path.join(os.path.dirname(path), folder), name, groups, self._files)
 
-    def _chooses(self, one: Candidate, made: Composed | None) -> bool:
+    def _chooses(self, candidate: Candidate, made: Composed | None) -> bool:
         """Return whether an override names a config of a group, so that the value is in there."""
-        if made is None or one.by != "arguments":
+        if made is None or candidate.by != "arguments":
             return False
         keys = [names.known(each.name) for each in self._given if each.form == "override" and each.name in made.groups]
-        return any(key is not None and key.name == one.name for key in keys)
+        return any(key is not None and key.name == candidate.name for key in keys)
 
     def _said(self) -> Iterator[Candidate]:
         """Yield what the program itself has in so many words; what it imports may never be called."""
-        for path, one in list(self._sources.items())[:1]:
-            for each in one.said:
+        for path, source in list(self._sources.items())[:1]:
+            for each in source.said:
                 if each.name == "parallelism":
                     if not self._is_parallel:
                         continue
                     yield Candidate("parallelism", each.value, *self._place(path, each.line), "program")
                 else:
                     yield from of_key(each.name, each.value, *self._place(path, each.line), "program")
-            for each in one.imports:
+            for each in source.imports:
                 framework = _IMPORTED.get(each.name.split(".")[0])
                 if framework:
                     yield Candidate("framework", framework, *self._place(path, each.line), "program")
-            if one.trains and not self._one.kind:
-                yield Candidate("job_kind", "training", *self._place(path, one.trains), "program")
+            if source.trains and not self._one.kind:
+                yield Candidate("job_kind", "training", *self._place(path, source.trains), "program")
 
     @property
     def _is_parallel(self) -> bool:
@@ -217,20 +222,20 @@ class _Program:
                 return
 
 
-def _declared(one: Source, sources: Mapping[str, Source]) -> Iterator[Declared]:
+def _declared(source: Source, sources: Mapping[str, Source]) -> Iterator[Declared]:
     """Yield the options of a file; classes that another file makes options of are among these."""
-    yield from one.declared
-    wanted = {name for each in sources.values() if each is not one for name in each.parsed}
+    yield from source.declared
+    wanted = {name for each in sources.values() if each is not source for name in each.parsed}
     for name in wanted:
-        yield from one.classes.get(name, ())
+        yield from source.classes.get(name, ())
 
 
-def _one_framework(found: Sequence[Candidate]) -> Iterator[Candidate]:
+def _one_framework(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
     """Yield the candidates with one framework: that which says most of how the program trains."""
-    frameworks = [one for one in found if one.name == "framework" and one.value]
-    yield from (one for one in found if one.name != "framework")
+    frameworks = [candidate for candidate in candidates if candidate.name == "framework" and candidate.value]
+    yield from (candidate for candidate in candidates if candidate.name != "framework")
     if frameworks:
-        yield min(frameworks, key=lambda one: FRAMEWORKS.index(one.value or ""))
+        yield min(frameworks, key=lambda candidate: FRAMEWORKS.index(candidate.value or ""))
 
 
 # What a configuration file says: the program's own, DeepSpeed's, Accelerate's.
@@ -242,33 +247,33 @@ _STAGES = ("zero_optimization.stage", "deepspeed_config.zero_stage")
 def of_config(settings: Sequence[Setting], files: Files) -> Iterator[Candidate]:
     """Yield what the settings say; a key nearer to the top tells more."""
     by_path = {one.path: one for one in settings}
-    for one in settings:
-        part = files.parts.get(one.file)
+    for setting in settings:
+        part = files.parts.get(setting.file)
         if part is None:
             continue
-        for found in _of_setting(one, by_path, part.name, part.hash):
-            yield found._replace(rank=found.rank + 10 * one.path.count("."))
+        for candidate in _of_setting(setting, by_path, part.name, part.hash):
+            yield candidate._replace(rank=candidate.rank + 10 * setting.path.count("."))
 
 
-def _of_setting(one: Setting, all_: dict[str, Setting], file: str, part: str) -> Iterator[Candidate]:
-    place = (file, one.line, part, "config")
-    value = one.value
-    if one.path in _STAGES and value in ("0", "1", "2", "3"):
+def _of_setting(setting: Setting, all_: dict[str, Setting], file: str, part: str) -> Iterator[Candidate]:
+    place = (file, setting.line, part, "config")
+    value = setting.value
+    if setting.path in _STAGES and value in ("0", "1", "2", "3"):
         yield Candidate("zero_stage", value, *place)
         if value != "0":
             yield Candidate("parallelism", "zero" + value, *place)
-    elif one.path == "distributed_type" and value in _DISTRIBUTED:
+    elif setting.path == "distributed_type" and value in _DISTRIBUTED:
         yield Candidate("parallelism", _DISTRIBUTED[value], *place)
-    elif one.path in ("bf16.enabled", "fp16.enabled"):
+    elif setting.path in ("bf16.enabled", "fp16.enabled"):
         if value == "true":
-            yield Candidate("precision", one.path[:4], *place)
-    elif one.path == "optimizer.type" and value and names.allowed("optimizer", value):
+            yield Candidate("precision", setting.path[:4], *place)
+    elif setting.path == "optimizer.type" and value and names.allowed("optimizer", value):
         yield Candidate("optimizer", value, *place)
-    elif one.path == "train_batch_size" and "zero_optimization.stage" in all_:
+    elif setting.path == "train_batch_size" and "zero_optimization.stage" in all_:
         if value and value.isdigit():
             yield Candidate("batch_size_global", value, *place)
     else:
-        yield from of_key(one.path, value, *place)
+        yield from of_key(setting.path, value, *place)
 
 
 def work_folder(job: Job, line: int) -> str | None:
@@ -281,11 +286,11 @@ def work_folder(job: Job, line: int) -> str | None:
     folder: str | None = os.path.join(submitted, said)
     if job.submission.scheduler == "pbs" and not said:
         folder = None  # PBS starts a job in the user's home
-    for found in _CD.finditer(text):
-        if text.count("\n", 0, found.start()) + 1 < line:
-            if found[1]:
+    for match in _CD.finditer(text):
+        if text.count("\n", 0, match.start()) + 1 < line:
+            if match[1]:
                 return None  # it may not come to that
-            folder = _entered(folder, (found[2] or "").strip().strip("\"'"), submitted)
+            folder = _entered(folder, (match[2] or "").strip().strip("\"'"), submitted)
     return folder if folder is not None and os.path.isabs(folder) else None
 
 
@@ -296,14 +301,14 @@ def _entered(folder: str | None, word: str, submitted: str) -> str | None:
     return path if os.path.isabs(path) else os.path.join(folder, path) if folder is not None else None
 
 
-def program_paths(one: Started, folder: str) -> Iterator[str]:
+def program_paths(started: Started, folder: str) -> Iterator[str]:
     """Yield where the program's file may be, the likeliest first."""
-    if one.is_module:
-        at = os.path.join(folder, *one.program.split("."))
+    if started.is_module:
+        at = os.path.join(folder, *started.program.split("."))
         yield at + ".py"
         yield os.path.join(at, "__main__.py")
-    elif one.program.endswith(".py"):
-        yield os.path.join(folder, one.program)
+    elif started.program.endswith(".py"):
+        yield os.path.join(folder, started.program)
 
 
 def module_paths(dots: int, module: str, path: str, top: str) -> Iterator[str]:

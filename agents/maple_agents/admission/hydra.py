@@ -70,11 +70,11 @@ class _Composer:
         told = self._files.extracted(path, "config", CONFIG) if allowed else None
         if told is None:
             return
-        found, package = told.leaves, _package(told.package, package)
-        self.overridden.update(_overridden(found, group))
-        items = _items(found) if depth else [*_items(found), *self._added(_items(found))]
-        known = any(one.own for one in items) or not items
-        own = [one for one in found if not one.path.startswith(("defaults", "hydra."))]
+        leaves, package = told.leaves, _package(told.package, package)
+        self.overridden.update(_overridden(leaves, group))
+        items = _items(leaves) if depth else [*_items(leaves), *self._added(_items(leaves))]
+        known = any(item.own for item in items) or not items
+        own = [leaf for leaf in leaves if not leaf.path.startswith(("defaults", "hydra."))]
         for one in items[:MOST_LAID]:
             if one.own:
                 self._lay(own, package, path, True)
@@ -84,12 +84,12 @@ class _Composer:
                 place = one.package or ".".join(filter(None, (package, one.group.replace("/", "."))))
                 inner = os.path.join(group, one.group) if one.group[:1] != "/" else one.group[1:]
                 self.add(inner, chosen, "" if place == "_global_" else place, depth + 1, (*above, path))
-        if not any(one.own for one in items):
+        if not any(item.own for item in items):
             self._lay(own, package, path, known)
 
     def _added(self, items: Sequence[_Item]) -> list[_Item]:
         """Return the groups that the command adds to the defaults list: `+experiment=large`."""
-        listed = {one.group.strip("/") for one in items}
+        listed = {item.group.strip("/") for item in items}
         new = [(name, config) for name, config in self._overrides.items() if config and name not in listed]
         return [_Item(name, config, "") for name, config in new if self._files.is_there(self._path(name, config))]
 
@@ -97,45 +97,45 @@ class _Composer:
         name = config if config.endswith((".yaml", ".yml")) else config + ".yaml"
         return os.path.normpath(os.path.join(self._folder, group, name.lstrip("/")))
 
-    def _chosen(self, one: _Item, group: str) -> str:
+    def _chosen(self, item: _Item, group: str) -> str:
         """Return the config of a group that the command or the list chooses, "" none, or not known."""
-        name = os.path.join(group, one.group).strip("/")
-        if one.group:
+        name = os.path.join(group, item.group).strip("/")
+        if item.group:
             self.groups.add(name)
-        chosen = self._overrides.get(name, one.config) if one.group else one.config
+        chosen = self._overrides.get(name, item.config) if item.group else item.config
         return "" if chosen is None or chosen == "null" or "${" in chosen or "," in chosen else chosen
 
-    def _lay(self, found: Sequence[Leaf], package: str, path: str, known: bool) -> None:
+    def _lay(self, leaves: Sequence[Leaf], package: str, path: str, known: bool) -> None:
         """Lay values over others; where the order is not known, what differs is unknown."""
-        for one in found:
-            at = ".".join(filter(None, (package, one.path)))
+        for leaf in leaves:
+            at = ".".join(filter(None, (package, leaf.path)))
             before = self.settings.get(at)
-            value = one.value if known or before is None or before.value == one.value else None
-            self.settings[at] = Setting(at, value, path, one.line)
+            value = leaf.value if known or before is None or before.value == leaf.value else None
+            self.settings[at] = Setting(at, value, path, leaf.line)
 
 
-def _overridden(found: Sequence[Leaf], group: str) -> dict[str, str | None]:
+def _overridden(leaves: Sequence[Leaf], group: str) -> dict[str, str | None]:
     """Return what a config chooses for groups of others: `override /model: large`."""
     made = {}
-    for one in found:
-        entry = _ITEM.fullmatch(one.path)
+    for leaf in leaves:
+        entry = _ITEM.fullmatch(leaf.path)
         if entry and (entry[2] or "").startswith("override "):
             name = entry[2].removeprefix("override ").strip().partition("@")[0]
-            made[name[1:] if name.startswith("/") else os.path.join(group, name)] = one.value
+            made[name[1:] if name.startswith("/") else os.path.join(group, name)] = leaf.value
     return made
 
 
-def _items(found: Sequence[Leaf]) -> list[_Item]:
+def _items(leaves: Sequence[Leaf]) -> list[_Item]:
     made = []
-    for one in found:
-        entry = _ITEM.fullmatch(one.path)
-        if entry is None or one.value is None:
+    for leaf in leaves:
+        entry = _ITEM.fullmatch(leaf.path)
+        if entry is None or leaf.value is None:
             continue
         key = re.sub(r"^(?:optional|override)\s+", "", entry[2] or "")
         if key.startswith(("hydra/", "/hydra/")) or (entry[2] or "").startswith("override "):
             continue
         group, _, package = key.partition("@")
-        made.append(_Item(group, one.value, package, not key and one.value == "_self_"))
+        made.append(_Item(group, leaf.value, package, not key and leaf.value == "_self_"))
     return made
 
 
@@ -146,9 +146,9 @@ def _package(said: str, given: str) -> str:
 def _resolved(settings: Mapping[str, Setting]) -> list[Setting]:
     """Return the settings, a value that is another's (`${model.name}`) put in; any other reference is unknown."""
     made = []
-    for one in settings.values():
-        reference = _REFERENCE.fullmatch(one.value or "")
+    for setting in settings.values():
+        reference = _REFERENCE.fullmatch(setting.value or "")
         other = settings.get(reference[1]) if reference else None
-        value = other.value if other is not None else one.value
-        made.append(one._replace(value=None if value is not None and "${" in value else value))
+        value = other.value if other is not None else setting.value
+        made.append(setting._replace(value=None if value is not None and "${" in value else value))
     return made

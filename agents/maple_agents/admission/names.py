@@ -176,20 +176,20 @@ def of_key(key: str, value: str | None, file: str, line: int, part: str, by: str
 def settled(candidates: Iterable[Candidate]) -> tuple[Value, ...]:
     """Return one value for each name: of the first place in order that speaks of it, if it says one thing."""
     by_name: dict[str, list[Candidate]] = {}
-    for one in candidates:
-        by_name.setdefault(one.name, []).append(one)
-    found = (_one(group) for group in by_name.values())
-    return tuple(sorted((one for one in found if one is not None), key=lambda one: one.name))
+    for candidate in candidates:
+        by_name.setdefault(candidate.name, []).append(candidate)
+    values = (_one(group) for group in by_name.values())
+    return tuple(sorted((value for value in values if value is not None), key=lambda value: value.name))
 
 
 def _one(group: Sequence[Candidate]) -> Value | None:
     first = min((ORDER.index(one.by), one.rank) for one in group)
-    said = [one for one in group if (ORDER.index(one.by), one.rank) == first]
-    value = said[0].value
-    if value is None or any(one.value is None or not same(one.value, value) for one in said):
+    candidates = [one for one in group if (ORDER.index(one.by), one.rank) == first]
+    value = candidates[0].value
+    if value is None or any(one.value is None or not same(one.value, value) for one in candidates):
         return None
-    one = said[0]
-    return Value(one.name, value, one.file, one.line, one.part, one.by)
+    candidate = candidates[0]
+    return Value(candidate.name, value, candidate.file, candidate.line, candidate.part, candidate.by)
 
 
 def part_at(line: int, parts: Sequence[Part], *kinds: str) -> str:
@@ -198,5 +198,5 @@ def part_at(line: int, parts: Sequence[Part], *kinds: str) -> str:
     The lines of parts overlap (an assignment between two launches), so the kind that a thing belongs to decides.
     """
     order = (*kinds, "launch", "setup", "environment", "directives", "after")
-    own = [one for one in parts if one.kind in order and one.lines[0] <= line <= one.lines[1]]
-    return min(own, key=lambda one: order.index(one.kind)).hash if own else ""
+    own = [part for part in parts if part.kind in order and part.lines[0] <= line <= part.lines[1]]
+    return min(own, key=lambda part: order.index(part.kind)).hash if own else ""

@@ -53,17 +53,17 @@ def _program(words: Sequence[bytes]) -> tuple[int, bool]:
 
 def main(plan: LaunchPlan) -> tuple[Started, ...]:
     """Return the launch lines that the job is about: those that train, else all that are no preparation."""
-    found = [started(step) for step in plan.steps if step.program or step.links]
+    started = [started(step) for step in plan.steps if step.program or step.links]
     for wanted in (("training",), ("evaluation", "inference", "")):
-        some = [one for one in found if one.kind in wanted]
+        some = [one for one in started if one.kind in wanted]
         if some:
             return tuple(some)
-    return tuple(found)
+    return tuple(started)
 
 
-def one_program(found: Sequence[Started]) -> bool:
+def one_program(starts: Sequence[Started]) -> bool:
     """Return whether all of these start the same program."""
-    return len({(one.program, one.is_module) for one in found}) == 1 and bool(found[0].program)
+    return len({(started.program, started.is_module) for started in starts}) == 1 and bool(starts[0].program)
 
 
 # What a program is for, by its name and its arguments; "" where these say nothing, or say two things.
@@ -94,25 +94,25 @@ def kind_of(program: str, given: Sequence[Argument]) -> str:
 
 
 def _by_arguments(given: Sequence[Argument]) -> str | None:
-    done = {_DO[key] for key, on in ((_key(one), _is_on(one)) for one in given) if key in _DO and on}
+    done = {_DO[key] for key, on in ((_key(argument), _is_on(argument)) for argument in given) if key in _DO and on}
     if done:
         return "training" if "training" in done else done.pop() if len(done) == 1 else ""
-    modes = [one.value for one in given if _key(one) in _MODES and one.form != "word"]
-    words = [one.value for one in given[:1] if one.form == "word"]
+    modes = [argument.value for argument in given if _key(argument) in _MODES and argument.form != "word"]
+    words = [argument.value for argument in given[:1] if argument.form == "word"]
     for value in (*modes, *words):
         found = _matching((value or "").lower()) if re.fullmatch(r"\w{2,24}", value or "") else set()
         if len(found) == 1:
             return found.pop()
-    evaluates = any(_key(one) in ("eval_only", "evaluate", "test_only") and _is_on(one) for one in given)
+    evaluates = any(_key(argument) in ("eval_only", "evaluate", "test_only") and _is_on(argument) for argument in given)
     return "evaluation" if evaluates else None
 
 
-def _key(one: Argument) -> str:
-    return one.name.strip("-").replace("-", "_").lower()
+def _key(argument: Argument) -> str:
+    return argument.name.strip("-").replace("-", "_").lower()
 
 
-def _is_on(one: Argument) -> bool:
-    return one.value is not None and one.value.lower() not in ("false", "0", "no")
+def _is_on(argument: Argument) -> bool:
+    return argument.value is not None and argument.value.lower() not in ("false", "0", "no")
 
 
 def _matching(name: str) -> set[str]:
@@ -147,7 +147,7 @@ class Arguments(NamedTuple):
 
     def sure(self) -> list[Argument]:
         """Return those that nothing unknown can overrule."""
-        return [one for one in self.all if one.at > self.open_at]
+        return [argument for argument in self.all if argument.at > self.open_at]
 
     @property
     def is_open(self) -> bool:
@@ -160,19 +160,19 @@ def arguments(words: Sequence[bytes]) -> Arguments:
     found: list[Argument] = []
     open_at, at = -1, 0
     while at < len(words):
-        one = _argument(words, at)
-        if one.value is None and (one.form == "word" or _is_flag(one, words[at])):
+        argument = _argument(words, at)
+        if argument.value is None and (argument.form == "word" or _is_flag(argument, words[at])):
             open_at = at
-        found.append(one)
-        taken = one.form == "option" and one.value != "" and b"=" not in words[at]
+        found.append(argument)
+        taken = argument.form == "option" and argument.value != "" and b"=" not in words[at]
         at += 2 if taken else 1
     return Arguments(tuple(found), open_at)
 
 
-def _is_flag(one: Argument, word: bytes) -> bool:
+def _is_flag(argument: Argument, word: bytes) -> bool:
     """Return whether a name takes no value, so that the unknown word behind it is one of its own."""
-    what = names.known(one.name) if b"=" not in word else None
-    return one.form == "option" and what is not None and bool(what.fixed)
+    what = names.known(argument.name) if b"=" not in word else None
+    return argument.form == "option" and what is not None and bool(what.fixed)
 
 
 def _argument(words: Sequence[bytes], at: int) -> Argument:

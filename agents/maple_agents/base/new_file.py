@@ -94,9 +94,9 @@ def read(folder: int, name: str, most: int) -> bytes | None:
     except OSError:
         return None
     try:
-        found = os.fstat(file)
-        own = found.st_uid == os.geteuid() and found.st_nlink == 1 and not found.st_mode & 0o022
-        if not stat.S_ISREG(found.st_mode) or not own or found.st_size > most:
+        status = os.fstat(file)
+        own = status.st_uid == os.geteuid() and status.st_nlink == 1 and not status.st_mode & 0o022
+        if not stat.S_ISREG(status.st_mode) or not own or status.st_size > most:
             return None
         with open(file, "rb", closefd=False) as data:
             return data.read(most)
@@ -122,10 +122,10 @@ def write(folder: int, name: str, data: bytes) -> None:
 
 def _checked(folder: int) -> int:
     """Return *folder*, closed to others. Raises `OSError` where it is another's."""
-    found = os.fstat(folder)
-    if found.st_uid != os.geteuid():
+    status = os.fstat(folder)
+    if status.st_uid != os.geteuid():
         os.close(folder)
         raise PermissionError("the folder is another user's")
-    if stat.S_IMODE(found.st_mode) & 0o077:
+    if stat.S_IMODE(status.st_mode) & 0o077:
         os.fchmod(folder, 0o700)
     return folder

@@ -25,10 +25,10 @@ def elapsed(seconds: float) -> str:
 
 def of_clock(text: str | None) -> int | None:
     """Return the seconds of H:MM:SS, D-HH:MM:SS or D-HH:MM; None for two numbers alone, which may be either."""
-    found = _CLOCK.fullmatch(text or "")
-    if found is None or (found[1] is None and found[4] is None):
+    match = _CLOCK.fullmatch(text or "")
+    if match is None or (match[1] is None and match[4] is None):
         return None
-    days, hours, minutes, rest = (int(part or 0) for part in found.groups())
+    days, hours, minutes, rest = (int(part or 0) for part in match.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + rest if minutes < 60 and rest < 60 else None
 
 
@@ -43,10 +43,10 @@ def printed(text: str | None) -> int | None:
 
     None where it is unlimited, or a number alone, which may be either.
     """
-    found = _PRINTED.fullmatch((text or "").strip())
-    if found is None:
+    match = _PRINTED.fullmatch((text or "").strip())
+    if match is None:
         return None
-    days, parts = found[1], [int(part) for part in found.groups()[1:] if part is not None]
+    days, parts = match[1], [int(part) for part in match.groups()[1:] if part is not None]
     if days is not None:
         hours, minutes, rest = (parts + [0, 0])[:3]
         return int(days) * 86400 + hours * 3600 + minutes * 60 + rest
@@ -61,11 +61,11 @@ def size(text: str | None, unit: str = "") -> int | None:
     Slurm and PBS both count in powers of 1024; the w of PBS is a word of eight bytes.
     """
     text = (text or "").strip()
-    found = _SIZE.fullmatch(text)
-    if found is None:
+    match = _SIZE.fullmatch(text)
+    if match is None:
         return select.size(text.encode("utf-8", "replace"))
-    factor = _FACTORS[(found[2] or ("" if text[-1:] in "bB" else unit)).lower()]
-    return int(float(found[1]) * 1024**factor)
+    factor = _FACTORS[(match[2] or ("" if text[-1:] in "bB" else unit)).lower()]
+    return int(float(match[1]) * 1024**factor)
 
 
 def mebibytes(text: str | None) -> int | None:

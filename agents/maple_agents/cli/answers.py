@@ -26,11 +26,13 @@ def checked(answer: Answer, mode: str) -> Object:
         "scheduler": answer.submission.scheduler,
         "mode": mode,
         "verdict": decision.verdict,
-        "findings": [_finding(one, source) for one in decision.findings],
-        "plan": {"steps": [_step(one) for one in decision.plan.steps] if decision.plan else []},
+        "findings": [_finding(finding, source) for finding in decision.findings],
+        "plan": {"steps": [_step(step) for step in decision.plan.steps] if decision.plan else []},
         "repaired": _rewritten(decision.repaired, answer),
         "offered": _rewritten(decision.offered, answer),
-        "offers": [{**(_rewritten(one, answer) or {}), "says": list(one.says)} for one in answer.offers],
+        "offers": [
+            {**(_rewritten(rewritten, answer) or {}), "says": list(rewritten.says)} for rewritten in answer.offers
+        ],
         "held_back": [{"code": code, "why": why} for code, why in decision.held_back],
     }
 
@@ -43,7 +45,7 @@ def planned(answer: Answer) -> Object:
         "site_known_by": answer.known_by,
         "scheduler": answer.submission.scheduler,
         "allocation": _allocation(plan.allocation) if plan else None,
-        "steps": [_step_with_processes(one) for one in plan.steps] if plan else [],
+        "steps": [_step_with_processes(step) for step in plan.steps] if plan else [],
         "unread": unread(answer.decision),
     }
 
@@ -73,7 +75,7 @@ def _step(step: Step) -> Object:
         "nodes": step.nodes,
         "tasks_per_node": step.tasks_per_node,
         "workers_per_task": step.workers_per_task,
-        "groups": [_group(one) for one in step.groups],
+        "groups": [_group(group) for group in step.groups],
         "unknown": list(step.unknown),
     }
 
@@ -89,8 +91,8 @@ def _group(group: Group) -> Object:
 
 def _step_with_processes(step: Step) -> Object:
     groups = [
-        {**_group(one), "complete": one.complete, "processes": [_process(process) for process in one.processes]}
-        for one in step.groups
+        {**_group(group), "complete": group.complete, "processes": [_process(process) for process in group.processes]}
+        for group in step.groups
     ]
     return {**_step(step), "program": [show(word) for word in step.program], "groups": groups}
 

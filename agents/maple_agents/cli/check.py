@@ -169,7 +169,7 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
     _left(asked, still)
     if decision.offered is not None and decision.offered != decision.repaired:
         anew = any(because == CODE for _, because in decision.offered.because)
-        advice = not any(one.proven for one in decision.findings)
+        advice = not any(finding.proven for finding in decision.findings)
         title = "written anew, if you take it" if anew else SUGGESTED if advice else ACCEPTED
         _differences(asked, decision.offered, title)
         drawing.say("  " + printable(says) for says in decision.offered.says)
@@ -191,11 +191,13 @@ def _choices(asked: Answer) -> Iterator[str]:
         return
     yield "ways to go on (maple check --take N prints the script):"
     said = [one.says for one in asked.offers]
-    for number, one in enumerate(asked.offers, 1):
+    for number, rewritten in enumerate(asked.offers, 1):
         where = (
-            f" in line {one.because[0][0]}" if said.count(one.says) > 1 and one.because and one.because[0][0] else ""
+            f" in line {rewritten.because[0][0]}"
+            if said.count(rewritten.says) > 1 and rewritten.because and rewritten.because[0][0]
+            else ""
         )
-        yield f"  {number}. {printable('; '.join(one.says))}{where}{_starts(asked, one)}"
+        yield f"  {number}. {printable('; '.join(rewritten.says))}{where}{_starts(asked, rewritten)}"
 
 
 def _starts(asked: Answer, new: Rewritten) -> str:
@@ -206,8 +208,8 @@ def _starts(asked: Answer, new: Rewritten) -> str:
     script = asked.submission.script if new.script is None else new.script
     plan = decide(asked.submission._replace(script=script, argv=new.argv), asked.site).plan
     worlds = [group for step in plan.steps for group in step.groups] if plan is not None else []
-    said = [f"{counted(one.world_size, 'rank')} on {counted(one.nodes, 'node')}" for one in worlds
-            if one.world_size is not None and one.nodes is not None]  # fmt: skip
+    said = [f"{counted(world.world_size, 'rank')} on {counted(world.nodes, 'node')}" for world in worlds
+            if world.world_size is not None and world.nodes is not None]  # fmt: skip
     return ": " + ", ".join(dict.fromkeys(said)) if said else ""
 
 
@@ -230,9 +232,9 @@ def _left(asked: Answer, still: Sequence[Finding]) -> None:
     if new is None:
         return
     script = asked.submission.script if new.script is None else new.script
-    known = {one.code for one in asked.decision.findings}
+    known = {finding.code for finding in asked.decision.findings}
     drawing.say(_hidden(asked, new))
-    left = tuple(one for one in still if one.code not in known)
+    left = tuple(finding for finding in still if finding.code not in known)
     if left:
         drawing.say(["and there, still:"])
         drawing.findings(report(left, script or b"", asked.name, width=drawing.width()))
@@ -242,10 +244,10 @@ def _unlisted(asked: Answer) -> Iterator[str]:
     """Yield a line on a partition or queue that Maple's facts about the site do not name, where no finding does."""
     site, plan = asked.site, asked.decision.plan
     selector = "queue" if site.scheduler == "pbs" else "partition"
-    known = {one.name for one in site.partitions if one.selector == selector}
+    known = {partition.name for partition in site.partitions if partition.selector == selector}
     named = plan.allocation.partition.split(",") if plan is not None and known else []
     unknown = [name for name in named if name and name not in known and "$" not in name and "?" not in name]
-    if unknown and not any(one.code == "MPL207" for one in asked.decision.findings):
+    if unknown and not any(finding.code == "MPL207" for finding in asked.decision.findings):
         yield printable(
             f"{selector} {', '.join(unknown)}: Maple does not know it at {site.id} (known: {', '.join(sorted(known))})"
         )
@@ -253,7 +255,7 @@ def _unlisted(asked: Answer) -> Iterator[str]:
 
 def _hidden(asked: Answer, new: Rewritten) -> Iterator[str]:
     """Yield a line on the rules that changed something without a finding: a mistake had hidden theirs."""
-    known = {one.code for one in asked.decision.findings}
+    known = {finding.code for finding in asked.decision.findings}
     more = dict.fromkeys(code for _, code in new.because if code.startswith("MPL") and code not in known)
     if more:
         yield f"changed too, for what is wrong then: {', '.join(more)} (maple explain {next(iter(more))})"
@@ -261,7 +263,7 @@ def _hidden(asked: Answer, new: Rewritten) -> Iterator[str]:
 
 def _is_wrong(decision: Decision) -> bool:
     """Return whether what is proven wrong is seen in the processes that would start."""
-    told = any(one.proven and not one.code.startswith("MPL1") for one in decision.findings)
+    told = any(finding.proven and not finding.code.startswith("MPL1") for finding in decision.findings)
     steps = decision.plan.steps if decision.plan else ()
     return told and any(breach.kind not in breach_kinds.UNPROVEN for step in steps for breach in step.breaches)
 
@@ -269,26 +271,30 @@ def _is_wrong(decision: Decision) -> bool:
 def _summary(asked: Answer, mode: str, still: Sequence[Finding]) -> str:
     """Return the last line: what is found, cured, on offer, and what remains then. *still*: of the repaired script."""
     decision = asked.decision
-    errors = sum(one.proven for one in decision.findings)
+    errors = sum(finding.proven for finding in decision.findings)
     counts = errors, len(decision.findings) - errors
     if mode != "repair" and decision.verdict == "repaired":
         return f"{summary('findings', *counts)}; submitted as written, because the mode is {mode}"
     unread = decision.plan.unread[0][1] if decision.plan and decision.plan.unread else ""
     repaired = decision.verdict == "repaired"
-    offered = [one for one in decision.findings if not (repaired and one.proven) and _on_offer(one, asked)]
-    left = tuple(one for one in (still if repaired else decision.findings) if not (repaired and one.proven))
+    offered = [
+        finding for finding in decision.findings if not (repaired and finding.proven) and _on_offer(finding, asked)
+    ]
+    left = tuple(finding for finding in (still if repaired else decision.findings) if not (repaired and finding.proven))
     new = decision.repaired.script if repaired and decision.repaired is not None else None
     source = (asked.submission.script if new is None else new) or b""
-    named = [_named(one, source) for one in in_order(left) if one not in offered]
+    named = [_named(finding, source) for finding in in_order(left) if finding not in offered]
     return summary(decision.verdict, *counts, decision.why or unread, len(offered), named)
 
 
 def _on_offer(finding: Finding, asked: Answer) -> bool:
     """Return whether a change that is on offer is for a finding, or cures it with another."""
     ways = [
-        one for one in (asked.decision.offered, *asked.offers) if one is not None and one != asked.decision.repaired
+        rewritten
+        for rewritten in (asked.decision.offered, *asked.offers)
+        if rewritten is not None and rewritten != asked.decision.repaired
     ]
-    if any(says.startswith(finding.code + " ") for one in ways for says in one.says):
+    if any(says.startswith(finding.code + " ") for rewritten in ways for says in rewritten.says):
         return True
     return finding.proven and any(finding.code not in {one.code for one in _still(asked, way)} for way in ways[:1])
 
@@ -306,7 +312,7 @@ def _waits_for_arguments(asked: Answer) -> bool:
     from maple_submit_filter.answer.decision import decide
 
     without = decide(asked.submission._replace(whole=True), asked.site)
-    return any(one.proven and one not in asked.decision.findings for one in without.findings)
+    return any(finding.proven and finding not in asked.decision.findings for finding in without.findings)
 
 
 def _differences(asked: Answer, new: Optional[Rewritten], title: str) -> None:

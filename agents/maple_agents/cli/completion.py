@@ -29,7 +29,7 @@ def offering(names: Looked) -> Offered:
         from click.shell_completion import CompletionItem
 
         try:
-            return [CompletionItem(one) for one in names(ctx) if one.startswith(incomplete)]
+            return [CompletionItem(name) for name in names(ctx) if name.startswith(incomplete)]
         except Exception:  # there is nobody to tell at a prompt; the command itself will say what is wrong
             return []
 
@@ -102,7 +102,7 @@ def launches(ctx: click.Context) -> list[str]:
 
     from ..templates import paradigms
 
-    return sorted({one.name for one in templates.load()} | set(paradigms.names()))
+    return sorted({launch_file.name for launch_file in templates.load()} | set(paradigms.names()))
 
 
 def slots(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

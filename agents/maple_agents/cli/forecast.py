@@ -116,28 +116,32 @@ def sentences(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvi
     return lines
 
 
-def _forecast(asked: "Asked", said: "Forecast") -> str:
+def _forecast(asked: "Asked", forecast: "Forecast") -> str:
     from ..base.quantities import elapsed
 
     asks = "asks %s; " % elapsed(asked.limit) if asked.limit else ""
-    times = sorted(run.seconds for run in said.runs)
+    times = sorted(run.seconds for run in forecast.runs)
     took = elapsed(times[0]) if len(times) == 1 else "%s to %s" % (elapsed(times[0]), elapsed(times[-1]))
     runs = "the last run" if len(times) == 1 else "the last %d runs" % len(times)
     which = {"version": "of this version", "folder": "of %s here" % asked.name, "name": "of %s" % asked.name}[
-        said.basis
+        forecast.basis
     ]
-    drawn = "; %s alone changed, and time went with it" % said.scaled if said.scaled else ""
-    most = ", and nine of ten such jobs end before %s" % elapsed(said.most) if said.most else ""
-    return "%s%s %s took %s%s: about %s%s" % (asks, runs, which, took, drawn, elapsed(said.seconds), most)
+    drawn = "; %s alone changed, and time went with it" % forecast.scaled if forecast.scaled else ""
+    most = ", and nine of ten such jobs end before %s" % elapsed(forecast.most) if forecast.most else ""
+    return "%s%s %s took %s%s: about %s%s" % (asks, runs, which, took, drawn, elapsed(forecast.seconds), most)
 
 
-def _none(said: "NoForecast") -> str:
+def _none(no_forecast: "NoForecast") -> str:
     from ..base.quantities import elapsed
 
-    if not said.changed:
-        return "no forecast: %s" % said.why
-    changed = ", ".join("%s is %s, was %s" % (name, here, there) for name, (here, there) in said.changed.items())
-    return "no forecast: %s (%s); the last run took %s" % (said.why, changed, elapsed(said.runs[0].seconds))
+    if not no_forecast.changed:
+        return "no forecast: %s" % no_forecast.why
+    changed = ", ".join("%s is %s, was %s" % (name, here, there) for name, (here, there) in no_forecast.changed.items())
+    return "no forecast: %s (%s); the last run took %s" % (
+        no_forecast.why,
+        changed,
+        elapsed(no_forecast.runs[0].seconds),
+    )
 
 
 def _memory(asked: "Asked", memory: "MemoryAdvice") -> str:

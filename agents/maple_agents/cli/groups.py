@@ -33,7 +33,7 @@ class Group(click.Group):
 
 def _below(group: click.Group, ctx: click.Context, name: str) -> str:
     """Return a hint at the groups of *group* that have a command of that name, "" where none does."""
-    groups = [(one, group.get_command(ctx, one)) for one in group.list_commands(ctx)]
+    groups = [(command, group.get_command(ctx, command)) for command in group.list_commands(ctx)]
     have = [one for one, found in groups if isinstance(found, click.Group) and name in found.list_commands(ctx)]
     return "did you mean %s?" % " or ".join("%s %s" % (one, name) for one in have) if have else ""
 
@@ -47,7 +47,9 @@ def misused(error: click.UsageError, command: click.Command, name: str, words: S
 
 def _mistake(error: click.UsageError, command: click.Command) -> str:
     if isinstance(error, click.NoSuchOption):
-        known = [name for one in command.params for name in (*one.opts, *one.secondary_opts) if name.startswith("--")]
+        known = [
+            name for param in command.params for name in (*param.opts, *param.secondary_opts) if name.startswith("--")
+        ]
         hint = meant(error.option_name, known)
         return "%s: there is no such option%s" % (error.option_name, "; " + hint if hint else "")
     if isinstance(error, click.MissingParameter) and error.param is not None:

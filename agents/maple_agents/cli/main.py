@@ -81,7 +81,7 @@ class Commands(Group):
 def _plugins() -> dict[str, EntryPoint]:
     from importlib import metadata  # a tenth of the time that `maple check` may take
 
-    return {one.name: one for one in metadata.entry_points(group=PLUGINS) if one.name not in OWN}
+    return {point.name: point for point in metadata.entry_points(group=PLUGINS) if point.name not in OWN}
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -66,7 +66,7 @@ def _carried(job: Job, asked: Answer) -> "Carried | Lacking":
 
 def _asking(lacking: "Lacking", decision: Decision) -> tuple[Finding, ...]:
     """Return a finding for each slot that nothing asks for yet."""
-    known = {one.asks_for for one in decision.findings}
+    known = {finding.asks_for for finding in decision.findings}
     missing = [one for one in lacking.missing if one.slot not in known]
     return tuple(
         Finding(CODE, "to be written for this site it lacks the %s: %s" % (one.slot, one.says), asks_for=one.slot)
@@ -77,7 +77,7 @@ def _asking(lacking: "Lacking", decision: Decision) -> tuple[Finding, ...]:
 def _offering(made: "Carried", job: Job, asked: Answer, decision: Decision) -> Decision:
     """Return the decision with the new script on offer, if the submit path finds nothing wrong with it."""
     left = decide(asked.submission._replace(script=made.script), asked.site)
-    wrong = next((one for one in left.findings if one.proven), None)
+    wrong = next((finding for finding in left.findings if finding.proven), None)
     if left.verdict == "unread" or wrong is not None:
         return _held(decision, left.why if wrong is None else "%s %s" % (wrong.code, wrong.says))
     because = tuple((_line(job), one) for one in (CODE, *_template(made)))
@@ -100,7 +100,7 @@ def _assumed(made: "Carried") -> tuple[str, ...]:
 
 def _line(job: Job) -> int:
     """Return the line of the first directive of the other scheduler."""
-    spans = [one.span for one in job.script.directives] + [one.span for one in job.script.oddities]
+    spans = [directive.span for directive in job.script.directives] + [oddity.span for oddity in job.script.oddities]
     return line_of(job.source, min(span.start for span in spans)) if spans else 1
 
 

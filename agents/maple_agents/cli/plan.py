@@ -68,7 +68,9 @@ def plan(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: b
 def _beside(asked: Answer, drawn: LaunchPlan) -> None:
     """Print what is proven wrong and belongs to no launch line: the scheduler refuses the request, perhaps."""
     found = [
-        one for one in asked.decision.findings if one.proven and not any(_inside(one, step) for step in drawn.steps)
+        finding
+        for finding in asked.decision.findings
+        if finding.proven and not any(_inside(finding, step) for step in drawn.steps)
     ]
     findings(report(found, asked.submission.script or b"", asked.name, width=width()))
 
@@ -77,10 +79,10 @@ def _inside(finding: Finding, step: Step) -> bool:
     return finding.at is not None and step.span.start <= finding.at.start < step.span.end
 
 
-def branches(plan: LaunchPlan, name: str, found: Sequence[Finding] = ()) -> Branch:
+def branches(plan: LaunchPlan, name: str, findings: Sequence[Finding] = ()) -> Branch:
     """Return the tree of a plan, with what is wrong below its steps; nodes that do the same are told once."""
     told = [step for at, step in enumerate(plan.steps) if not _is_told(step, plan.steps[:at])]
-    steps = tuple(_step(step, found) for step in told[:MOST_STEPS])
+    steps = tuple(_step(step, findings) for step in told[:MOST_STEPS])
     more = len(told) - MOST_STEPS
     cut = (Branch("unread", f"and {more} more steps"),) if more > 0 else ()
     unread = tuple(Branch("unread", f"line {line}: not read: {printable(says)}") for line, says in plan.unread)
@@ -105,15 +107,15 @@ def _given(given: Allocation) -> str:
     return ", ".join(said)
 
 
-def _step(step: Step, found: Sequence[Finding]) -> Branch:
+def _step(step: Step, findings: Sequence[Finding]) -> Branch:
     words = [link.name for link in step.links] + ([show(b" ".join(step.program))] if step.program else [])
     label = f"line {step.line}: " + " ▸ ".join(printable(word) for word in words)
     if step.background:
         label += " &"
     if step.maybe:
         label += ", only if a condition holds"
-    inside = (one for one in found if _inside(one, step))
-    wrong = tuple(Branch("wrong", f"{one.code} {printable(one.says)}") for one in inside)
+    inside = (finding for finding in findings if _inside(finding, step))
+    wrong = tuple(Branch("wrong", f"{finding.code} {printable(finding.says)}") for finding in inside)
     unread = tuple(Branch("unread", f"not known: {printable(what)}") for what in step.unknown)
     return Branch("step", label, tuple(_worlds(step.groups)) + wrong + unread)
 
@@ -126,7 +128,9 @@ def _worlds(groups: Sequence[Group]) -> Iterator[Branch]:
         if len(others) == 1:
             yield _world(others[0])
         elif others:
-            nodes = sorted({one.node for group in others for one in group.processes if one.node is not None})
+            nodes = sorted(
+                {process.node for group in others for process in group.processes if process.node is not None}
+            )
             where = f", on node{'s' if len(nodes) > 1 else ''} {_ranges(nodes)}" if nodes else ""
             yield Branch("world", f"{len(others)} more worlds of {_number(first.world_size)}, alike{where}")
 
@@ -171,23 +175,23 @@ def _by_node(process: Process) -> Tuple[int, int]:
 
 def _shape(ranks: Sequence[Process]) -> Tuple[object, ...]:
     """Return what two nodes have in common when they do the same: all but the node, and where its ranks begin."""
-    known = [one.rank for one in ranks if one.rank is not None]
-    base, first = min(known, default=0), min((one.task for one in ranks if one.task is not None), default=0)
+    known = [process.rank for process in ranks if process.rank is not None]
+    base, first = min(known, default=0), min((process.task for process in ranks if process.task is not None), default=0)
     return tuple(
-        one._replace(
+        process._replace(
             node=None,
-            task=None if one.task is None else one.task - first,
-            rank=None if one.rank is None else one.rank - base,
+            task=None if process.task is None else process.task - first,
+            rank=None if process.rank is None else process.rank - base,
         )
-        for one in ranks
+        for process in ranks
     )
 
 
 def _ranks(processes: Sequence[Process]) -> str:
-    known = [one.rank for one in processes if one.rank is not None]
+    known = [process.rank for process in processes if process.rank is not None]
     said = _count(len(processes), "process", "processes")
     if len(known) < len(processes):
-        meets = any(one.world_size is not None for one in processes)
+        meets = any(process.world_size is not None for process in processes)
         return f"{said}, ranks settled at the rendezvous" if meets and not known else f"{said}, ranks not known"
     repeated = ", some more than once" if len(set(known)) < len(known) else ""
     return f"{said}, rank{'s' if len(set(known)) > 1 else ''} {_ranges(known)}{repeated}"
@@ -195,40 +199,46 @@ def _ranks(processes: Sequence[Process]) -> str:
 
 def _each(ranks: Sequence[Process]) -> Iterator[Branch]:
     """Yield the ranks of a node one by one; where several tasks start several each, the tasks."""
-    tasks = [tuple(run) for _, run in groupby(ranks, lambda one: one.task)]
+    tasks = [tuple(run) for _, run in groupby(ranks, lambda process: process.task)]
     if 1 < len(tasks) <= MOST_RANKS and len(ranks) > len(tasks):
         yield from (Branch("node", f"task {_number(run[0].task)}: {_ranks(run)}{_devices(run)}") for run in tasks)
     elif len(ranks) <= MOST_RANKS:
-        yield from (_rank(one) for one in ranks)
+        yield from (_rank(process) for process in ranks)
 
 
 def _devices(ranks: Sequence[Process]) -> str:
     """Return the devices that the ranks of one task take, as far as each takes one."""
-    taken = [device for one in ranks if one.gpus is not None for device, kind in (_device(one),) if kind == "rank"]
+    taken = [
+        device
+        for process in ranks
+        if process.gpus is not None
+        for device, kind in (_device(process),)
+        if kind == "rank"
+    ]
     if len(taken) < len(ranks) or not all(one.startswith("GPU ") for one in taken):
         return ""
     return ", GPUs " + ", ".join(one[len("GPU ") :] for one in taken)
 
 
-def _rank(one: Process) -> Branch:
-    words = [f"local {_number(one.local_rank)}"]
-    if one.rank is not None or one.local_rank is None:
-        words.insert(0, f"rank {_number(one.rank)}")
+def _rank(process: Process) -> Branch:
+    words = [f"local {_number(process.local_rank)}"]
+    if process.rank is not None or process.local_rank is None:
+        words.insert(0, f"rank {_number(process.rank)}")
     kind = "rank"
-    if one.gpus is not None:
-        device, kind = _device(one)
+    if process.gpus is not None:
+        device, kind = _device(process)
         words.append(device)
-    if one.cpus is not None:
-        words.append(_count(one.cpus, "CPU"))
+    if process.cpus is not None:
+        words.append(_count(process.cpus, "CPU"))
     return Branch(kind, ", ".join(words))
 
 
-def _device(one: Process) -> Tuple[str, str]:
+def _device(process: Process) -> Tuple[str, str]:
     """Return the device that a process takes, or those it sees, and "wrong" where it finds none."""
-    gpus = [printable(show(gpu)) for gpu in one.gpus or ()]
-    if one.binds_gpu and one.local_rank is not None:
-        if one.local_rank < len(gpus):
-            return f"GPU {gpus[one.local_rank]}", "rank"
+    gpus = [printable(show(gpu)) for gpu in process.gpus or ()]
+    if process.binds_gpu and process.local_rank is not None:
+        if process.local_rank < len(gpus):
+            return f"GPU {gpus[process.local_rank]}", "rank"
         return f"no GPU left (sees {', '.join(gpus) or 'none'})", "wrong"
     return ("sees GPU " if len(gpus) == 1 else "sees GPUs ") + ", ".join(gpus) if gpus else "sees no GPU", "rank"
 

@@ -32,7 +32,7 @@ def progress() -> Iterator[Callable[[str, "Watched"], None]]:
 @contextmanager
 def reading(case: "Case") -> Iterator[None]:
     """Say on a terminal what is being read, where it is much."""
-    size = sum(_size(one.path) for one in case.logs)
+    size = sum(_size(log_file.path) for log_file in case.logs)
     if size < LARGE or not sys.stderr.isatty():
         yield
         return

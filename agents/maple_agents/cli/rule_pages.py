@@ -40,5 +40,9 @@ def _named(decorator: ast.expr) -> Optional[tuple[str, str]]:
     """Return code and title of a `rule(code, title)` decorator, None for any other."""
     if not isinstance(decorator, ast.Call) or getattr(decorator.func, "id", "") != "rule":
         return None
-    said = [one.value for one in decorator.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    said = [
+        argument.value
+        for argument in decorator.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    ]
     return (said[0], said[1]) if len(said) >= 2 else None

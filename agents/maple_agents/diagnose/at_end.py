@@ -85,29 +85,29 @@ def ended(told: Ended, job: str, status: str) -> Ended | None:
     """
     if re.fullmatch(r"-?\d{1,4}", status, re.ASCII):
         return _of_pbs(told, job, status)
-    found = re.fullmatch(r"(\d{1,4}):(\d{1,3})", status, re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"(\d{1,4}):(\d{1,3})", status, re.ASCII)
+    if match is None:
         return None
-    code, sent = int(found[1]), int(found[2])
+    code, sent = int(match[1]), int(match[2])
     limit = next((state for word, state in _LIMITS.items() if word in told.reason.lower()), "")
     if not limit and (not code and not sent or sent in _CANCELS):
         return None
     return replace(told, id=job, state=limit or "failed", exit_code=code or None, signal=sent or None)
 
 
-def _of_pbs(told: Ended, job: str, status: str) -> Ended | None:
+def _of_pbs(ended: Ended, job: str, status: str) -> Ended | None:
     """Return it of a job of PBS: limits have exit statuses of their own, and who deleted a job its comment tells."""
     from ..ask.memory.service import STATES
     from ..ask.schedulers.pbs.jobs import ending
     from ..ask.schedulers.protocol import OF_REASON
     from .gather.sources.from_pbs import made_up
 
-    how = ending({"Exit_status": status, "comment": told.reason})
+    how = ending({"Exit_status": status, "comment": ended.reason})
     state = OF_REASON[how.reason]
     if state not in STATES or how.signal in _CANCELS or how.shell_signal == signal.SIGTERM:
         return None
-    reason = ", ".join(part for part in (told.reason, made_up(status)) if part)
-    return replace(told, id=job, state=state, exit_code=how.exit_code, signal=how.signal, reason=reason)
+    reason = ", ".join(part for part in (ended.reason, made_up(status)) if part)
+    return replace(ended, id=job, state=state, exit_code=how.exit_code, signal=how.signal, reason=reason)
 
 
 def _read(words: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
@@ -125,15 +125,15 @@ def _diagnosed(job: str, status: str, logs: tuple[str, ...]) -> None:
 
     case = _failed(case_of(job, logs, None, None, (), None, None), job, status)
     if case is not None:
-        found = explained(case, "off")
-        keep(moved(found, _delivered(job, logs)) if case.scheduler == "pbs" else found, time.time())
+        diagnosis = explained(case, "off")
+        keep(moved(diagnosis, _delivered(job, logs)) if case.scheduler == "pbs" else diagnosis, time.time())
 
 
 def _delivered(job: str, logs: Sequence[str]) -> dict[str, str]:
     """Return where PBS takes the output to that lies in a node's spool until the job's epilogue is over."""
     from ..ask.schedulers import SchedulerError, choose
 
-    spooled = [one for one in logs if os.path.basename(one) in ("%s.OU" % job, "%s.ER" % job)]
+    spooled = [log for log in logs if os.path.basename(log) in ("%s.OU" % job, "%s.ER" % job)]
     try:
         known = choose().jobs([job])[job] if spooled else None
     except SchedulerError:
@@ -162,7 +162,7 @@ def _names(folder: int, job: str) -> list[str]:
 
     if not _NAME.fullmatch(job):
         return []
-    there = [one for one in os.listdir(folder) if one.endswith(".json") and not one.startswith(".")]
+    there = [entry for entry in os.listdir(folder) if entry.endswith(".json") and not entry.startswith(".")]
     meant = [one for one in there if is_meant(job, one[: -len(".json")])]
     return sorted(meant, key=lambda one: (one != job + ".json", -_age(folder, one)))
 
@@ -220,6 +220,6 @@ def _moved(value: Any, paths: Mapping[str, str]) -> Any:
     elif isinstance(value, dict):
         made = {name: _moved(one, paths) for name, one in value.items()}
     elif isinstance(value, _PARTS):
-        told = {one.name: _moved(getattr(value, one.name), paths) for one in fields(value)}
+        told = {field.name: _moved(getattr(value, field.name), paths) for field in fields(value)}
         made = replace(value, **told)
     return made

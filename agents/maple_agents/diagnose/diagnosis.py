@@ -40,12 +40,12 @@ def diagnose(
     found = matches(digest.events, known)
     given = with_signs(facts(case, digest, decision), found, known, digest)
     rows, cascade = ranked(found, known, given, digest)
-    harmless = frozenset(one.event.place for one in found if known[one.entry].role == "harmless")
+    harmless = frozenset(match.event.place for match in found if known[match.entry].role == "harmless")
     if _succeeded(given, digest, rows, harmless):
         return Diagnosis(case, (_none(digest),), _told(cascade))
     causes = tuple(
-        replace(one, evidence=(*proving(known[one.entry], case, decision), *one.evidence))
-        for one in _causes(rows, known, given)
+        replace(cause, evidence=(*proving(known[cause.entry], case, decision), *cause.evidence))
+        for cause in _causes(rows, known, given)
     )
     judgement = _judgement(rows, known, voter)
     if judgement is None or judgement.confidence < LEAST or unread(rows[0], found, known, given, digest):
@@ -66,27 +66,27 @@ def _none(digest: Digest) -> Cause:
 
 def _succeeded(given: Mapping[str, Fact], digest: Digest, rows: Sequence[Ranked], harmless: Collection[Place]) -> bool:
     """Return whether nothing went wrong: by the scheduler's word, unless a rank died for good at the log's end."""
-    sure = [one for one in rows if one.role == "cause" and one.matches and one.score >= 6.0]
+    sure = [ranked for ranked in rows if ranked.role == "cause" and ranked.matches and ranked.score >= 6.0]
     state = given.get("job.state")
     if state == "completed":
-        return not any(_died(one, digest) for one in sure)
+        return not any(_died(ranked, digest) for ranked in sure)
     if state is not None or rows and not digest.ended_well:
         return False
     if digest.ended_well:
-        return not any(_died(one, digest) for one in sure)
+        return not any(_died(ranked, digest) for ranked in sure)
     return digest.progress > 0 and not any(
-        one.severity >= Severity.ERROR and one.place not in harmless and not survived(one, digest)
-        for one in digest.events
+        event.severity >= Severity.ERROR and event.place not in harmless and not survived(event, digest)
+        for event in digest.events
     )
 
 
-def _died(one: Ranked, digest: Digest) -> bool:
+def _died(ranked: Ranked, digest: Digest) -> bool:
     """Return whether the words stand at the end of what their process said, and are those of an error.
 
     Where a process is said to have died a few lines may stand behind it, of the script that went on; of an exception
     as well, if they do not say that all is done. A mere complaint must be the last word.
     """
-    return any(_ended_there(match.event, digest) for match in one.matches)
+    return any(_ended_there(match.event, digest) for match in ranked.matches)
 
 
 def _ended_there(event: Event, digest: Digest) -> bool:
@@ -100,8 +100,8 @@ def _ended_there(event: Event, digest: Digest) -> bool:
 
 
 def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry], given: Mapping[str, Fact]) -> Iterable[Cause]:
-    once = {one.cause: one for one in reversed(rows)}  # of a class the likeliest
-    for one in [one for one in rows if once[one.cause] is one][:MOST_CAUSES]:
+    once = {row.cause: row for row in reversed(rows)}  # of a class the likeliest
+    for one in [row for row in rows if once[row.cause] is row][:MOST_CAUSES]:
         values = one.matches[0].values if one.matches else {}
         yield Cause(
             one.entry,
@@ -143,17 +143,17 @@ def _as_judged(causes: Sequence[Cause], judgement: Judgement) -> tuple[Cause, ..
 
 
 def _by_lines(
-    causes: Sequence[Cause], digest: Digest, found: Sequence[Match], known: Mapping[str, Entry], voter: Voter
+    causes: Sequence[Cause], digest: Digest, matches: Sequence[Match], known: Mapping[str, Entry], voter: Voter
 ) -> tuple[Cause, ...]:
     """Return *causes*, of which the first may only follow, behind what the labelled lines name, or "unknown"."""
-    explained = {one.event.place for one in found if known[one.entry].role in ("follows", "harmless")}
+    explained = {match.event.place for match in matches if known[match.entry].role in ("follows", "harmless")}
     named = by_lines(digest, explained, voter)
     if named is None:
         return tuple(causes) if causes and causes[0].cause == "unknown" else (UNKNOWN, *causes)
     line = Evidence(named.event.place.file, named.event.place.line, named.event.text)
     first = Cause("", named.cause, meaning(named.cause), 0.0, 0.0, (line,))
-    same = next((one for one in causes if one.cause == named.cause), first)  # an entry says more of it
-    return _as_judged((same, *(one for one in causes if one.cause != named.cause)), named.judgement)
+    same = next((cause for cause in causes if cause.cause == named.cause), first)  # an entry says more of it
+    return _as_judged((same, *(cause for cause in causes if cause.cause != named.cause)), named.judgement)
 
 
 def meaning(cause: str) -> str:
@@ -177,7 +177,7 @@ class _Caught(dict[str, str]):
 
 
 def _told(cascade: Sequence[Match]) -> tuple[Evidence, ...]:
-    return tuple(dict.fromkeys(one.evidence for one in cascade))[:MOST_CASCADE]
+    return tuple(dict.fromkeys(match.evidence for match in cascade))[:MOST_CASCADE]
 
 
 # The line of the script that a rule proves wrong: where a job hangs in silence, it is the evidence.
@@ -188,7 +188,7 @@ def proving(entry: Entry, case: Case, decision: Decision | None) -> tuple[Eviden
     asked, wanted = case.asked, _wanted(entry)
     if not wanted or decision is None or asked is None or asked.script is None:
         return ()
-    starts = {one.at.start for one in _proven(decision.findings, wanted) if one.at is not None}
+    starts = {finding.at.start for finding in _proven(decision.findings, wanted) if finding.at is not None}
     return tuple(_line(asked, asked.script, number) for number in sorted({line_of(asked.script, at) for at in starts}))
 
 
@@ -198,7 +198,7 @@ def _wanted(entry: Entry) -> frozenset[str]:
 
 
 def _proven(findings: Iterable[Finding], wanted: frozenset[str]) -> Iterable[Finding]:
-    return (one for one in findings if one.proven and one.code in wanted)
+    return (finding for finding in findings if finding.proven and finding.code in wanted)
 
 
 def _line(asked: Submission, script: bytes, number: int) -> Evidence:
@@ -218,12 +218,12 @@ _ANNOUNCES = re.compile(r":\s*$")
 Rows = dict[int, str]
 
 
-def excerpt(digest: Digest, found: Sequence[Match], known: Mapping[str, Entry]) -> tuple[Evidence, ...]:
+def excerpt(digest: Digest, matches: Sequence[Match], known: Mapping[str, Entry]) -> tuple[Evidence, ...]:
     """Return the likeliest error that nothing explains, whole, else the last lines of the log that has any.
 
     An error of one line comes with the lines around it, as far as they were kept.
     """
-    explained = {one.event.place for one in found if known[one.entry].role in ("follows", "harmless")}
+    explained = {match.event.place for match in matches if known[match.entry].role in ("follows", "harmless")}
     error = telling(digest, explained)
     return _of_event(error, digest.streams) if error is not None else _tail(digest)
 
@@ -231,7 +231,7 @@ def excerpt(digest: Digest, found: Sequence[Match], known: Mapping[str, Entry]) 
 def _of_event(event: Event, streams: Iterable[Stream]) -> tuple[Evidence, ...]:
     rows = dict(zip(event.unit_at, event.unit)) or {event.place.line: event.text}
     telling = max((at for at, line in rows.items() if line == event.text), default=max(rows))
-    around = next((_kept(one) for one in streams if one.file.path == event.place.file), {})
+    around = next((_kept(stream) for stream in streams if stream.file.path == event.place.file), {})
     whole = {**around, **rows}
     first = min(rows) if len(rows) > 1 else telling - BEFORE
     last = telling + (BEHIND if _ANNOUNCES.search(rows[telling]) else 0)

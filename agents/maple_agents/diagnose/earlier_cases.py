@@ -65,7 +65,7 @@ def signature(diagnosis: Diagnosis) -> str:
     if first.cause == "none":
         return ""
     lines = diagnosis.excerpt[-1:] if first.cause == "unknown" else first.evidence[:1]
-    text = " ".join(_plain(one.text) for one in lines)
+    text = " ".join(_plain(evidence.text) for evidence in lines)
     if sum(one.isalpha() for one in text) < LEAST_LETTERS:
         return ""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
@@ -84,11 +84,13 @@ def recalled(diagnosis: Diagnosis, earlier: Sequence[Earlier]) -> Diagnosis:
             sure = max(first.confidence, _confidence(known))
             first = replace(first, by="case", confidence=sure, likely=False)
         return _noted(replace(diagnosis, causes=(first, *diagnosis.causes[1:])), says)
-    named = next((one for one in diagnosis.causes if one.cause == known.cause), None)
+    named = next((cause for cause in diagnosis.causes if cause.cause == known.cause), None)
     if named is None:
         named = Cause(known.entry, known.cause, "the same as in job %s" % known.job, 0.0, 0.0, _shown(diagnosis))
     named = replace(named, by="case", confidence=_confidence(known), likely=False)
-    others = [replace(one, confidence=0.0) for one in diagnosis.causes if one.cause not in (known.cause, "unknown")]
+    others = [
+        replace(cause, confidence=0.0) for cause in diagnosis.causes if cause.cause not in (known.cause, "unknown")
+    ]
     return _noted(replace(diagnosis, causes=(named, *others)), says)
 
 
@@ -100,7 +102,7 @@ def not_again(diagnosis: Diagnosis, mark: str, earlier: Sequence[Earlier]) -> Di
     for one in same:
         if one.helped:
             failed.pop(_fix(one.kind, one.says), None)
-    return replace(diagnosis, cures=tuple(_held(one, failed) for one in diagnosis.cures))
+    return replace(diagnosis, cures=tuple(_held(cure, failed) for cure in diagnosis.cures))
 
 
 def remembered(diagnosis: Diagnosis, mark: str, earlier: Sequence[Earlier], at: float) -> list[Earlier]:
@@ -143,14 +145,14 @@ def _same(diagnosis: Diagnosis, earlier: Sequence[Earlier]) -> list[Earlier]:
     return [one for one in earlier if mark and one.signature == mark and (one.job != own or one.by == "user")]
 
 
-def _confidence(one: Earlier) -> float:
-    return BY_HELP if one.helped else BY_USER
+def _confidence(earlier: Earlier) -> float:
+    return BY_HELP if earlier.helped else BY_USER
 
 
-def _as_in(one: Earlier) -> str:
-    if one.helped and one.says:
-        return "as in job %s, where “%s” helped: job %s ran with it" % (one.job, one.says, one.later)
-    return "as in job %s, which was %s, you said" % (one.job, one.cause)
+def _as_in(earlier: Earlier) -> str:
+    if earlier.helped and earlier.says:
+        return "as in job %s, where “%s” helped: job %s ran with it" % (earlier.job, earlier.says, earlier.later)
+    return "as in job %s, which was %s, you said" % (earlier.job, earlier.cause)
 
 
 def _noted(diagnosis: Diagnosis, says: str) -> Diagnosis:
@@ -173,34 +175,34 @@ def _held(cure: Cure, failed: dict[tuple[str, str], Earlier]) -> Cure:
     return replace(cure, script=None, argv=None, fix=None, safety="tell", held_back=why)
 
 
-def _judged(one: Earlier, diagnosis: Diagnosis, mark: str) -> Earlier:
+def _judged(earlier: Earlier, diagnosis: Diagnosis, mark: str) -> Earlier:
     """Return the case as this job shows it: its fix was in this script, and the same line came again."""
     asked, job = diagnosis.case.asked, diagnosis.case.ended.id
-    if not one.fixed or one.helped is not None or one.signature != mark or one.job == job:
-        return one
-    if asked is None or asked.script is None or digest(asked.script) != one.fixed:
-        return one
-    return replace(one, helped=False, later=job)
+    if not earlier.fixed or earlier.helped is not None or earlier.signature != mark or earlier.job == job:
+        return earlier
+    if asked is None or asked.script is None or digest(asked.script) != earlier.fixed:
+        return earlier
+    return replace(earlier, helped=False, later=job)
 
 
 NAME = "cases.json"
 MOST_BYTES = 512 << 10
 ASK_SECONDS = 0.5  # that the service has to tell how a job ended
-_TYPES = {one.name: one.type for one in fields(Earlier)}
+_TYPES = {field.name: field.type for field in fields(Earlier)}
 
 Finish = Callable[[Diagnosis], Diagnosis]
 
 
-def with_cases(found: Diagnosis, finish: Finish) -> Diagnosis:
+def with_cases(diagnosis: Diagnosis, finish: Finish) -> Diagnosis:
     """Return what *finish* (which finds cures) makes of a diagnosis, with what earlier jobs of the user's tell.
 
     Only of his own job, which has an id; of every other it is what *finish* makes. Raises nothing of its own.
     """
-    if not _is_own(found.case):
-        return finish(found)
-    mark, known = signature(found), _known()
+    if not _is_own(diagnosis.case):
+        return finish(diagnosis)
+    mark, known = signature(diagnosis), _known()
     known = settled(known, mark)
-    made = not_again(finish(recalled(found, known)), mark, known)
+    made = not_again(finish(recalled(diagnosis, known)), mark, known)
     now = remembered(made, mark, known, time.time())
     if now != known:
         with contextlib.suppress(OSError), new_file.opened() as folder:
@@ -208,16 +210,16 @@ def with_cases(found: Diagnosis, finish: Finish) -> Diagnosis:
     return made
 
 
-def confirm(found: Diagnosis, cause: str, entry: str = "") -> str:
+def confirm(diagnosis: Diagnosis, cause: str, entry: str = "") -> str:
     """Remember what the user says that the cause was; return why that cannot be, "" where it is done."""
-    mark = signature(found)
-    if not _is_own(found.case):
+    mark = signature(diagnosis)
+    if not _is_own(diagnosis.case):
         return "only one's own job, by its id"
     if not mark:
         return "its log holds no line that such a job could be known by again"
     try:
         with new_file.opened() as folder:
-            write(folder, confirmed(found.case.ended.id, mark, cause, entry, read(folder), time.time()))
+            write(folder, confirmed(diagnosis.case.ended.id, mark, cause, entry, read(folder), time.time()))
     except OSError as error:
         return (error.strerror or str(error)).lower()
     return ""
@@ -231,12 +233,12 @@ def read(folder: int) -> list[Earlier]:
     except (ValueError, RecursionError):
         return []
     rows = told if isinstance(told, list) else []
-    return [Earlier(**one) for one in rows if _fits(one)]
+    return [Earlier(**row) for row in rows if _fits(row)]
 
 
 def write(folder: int, cases: Sequence[Earlier]) -> None:
     """Put the cases there, secrets masked. Raises `OSError`."""
-    rows = [asdict(replace(one, says=masked(one.says))) for one in cases]
+    rows = [asdict(replace(earlier, says=masked(earlier.says))) for earlier in cases]
     while len(data := json.dumps(rows, separators=(",", ":")).encode()) > MOST_BYTES:
         rows = rows[: len(rows) // 2]
     new_file.write(folder, NAME, data)
@@ -244,15 +246,20 @@ def write(folder: int, cases: Sequence[Earlier]) -> None:
 
 def settled(cases: Sequence[Earlier], mark: str) -> list[Earlier]:
     """Return the cases with what became of the fixes of those of signature *mark*, as the service knows it."""
-    open_ = [one for one in cases if mark and one.signature == mark and one.fixed and one.helped is None]
+    open_ = [
+        earlier for earlier in cases if mark and earlier.signature == mark and earlier.fixed and earlier.helped is None
+    ]
     if not open_:
         return list(cases)
     try:
-        ran = _ran({one.fixed for one in open_})
+        ran = _ran({earlier.fixed for earlier in open_})
     except Exception:  # who does not answer, or says what is not understood, tells nothing
         return list(cases)
     return [
-        replace(one, helped=True, later=ran[one.fixed]) if one in open_ and one.fixed in ran else one for one in cases
+        replace(earlier, helped=True, later=ran[earlier.fixed])
+        if earlier in open_ and earlier.fixed in ran
+        else earlier
+        for earlier in cases
     ]
 
 

@@ -48,18 +48,18 @@ def explained(case: Case, model: str | None = None) -> Diagnosis:
     digest = read(case.logs, anchors(known))
     decision = decided(case)
 
-    def finished(found: Diagnosis) -> Diagnosis:
-        found = replace(found, cures=cures(found, digest, decision, known))
-        found = replace(found, cited=_cited(found))
-        return advised_by_choice(found, digest, decision, known, model)
+    def finished(diagnosis: Diagnosis) -> Diagnosis:
+        diagnosis = replace(diagnosis, cures=cures(diagnosis, digest, decision, known))
+        diagnosis = replace(diagnosis, cited=_cited(diagnosis))
+        return advised_by_choice(diagnosis, digest, decision, known, model)
 
     return with_cases(diagnose(case, digest, decision, known), finished)
 
 
-def _cited(found: Diagnosis) -> tuple[Cited, ...]:
+def _cited(diagnosis: Diagnosis) -> tuple[Cited, ...]:
     from .documents.search import cited
 
-    return cited(found)
+    return cited(diagnosis)
 
 
 def decided(case: Case) -> Decision | None:

@@ -50,7 +50,7 @@ def spoken(text: str, scheduler: str) -> str:
 
 def all_spoken(texts: Iterable[str], scheduler: str) -> tuple[str, ...]:
     """Return those of *texts* that are right under *scheduler*, as they are said there."""
-    return tuple(filter(None, (spoken(one, scheduler) for one in texts)))
+    return tuple(filter(None, (spoken(text, scheduler) for text in texts)))
 
 
 def foreign(text: str, scheduler: str) -> frozenset[str]:

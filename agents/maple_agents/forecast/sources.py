@@ -59,21 +59,21 @@ def known(asked: Asked, scheduler: str, days: int = DAYS) -> Known:
     """Return one's own runs of that name, of the last *days*: from the service and from the scheduler's accounting."""
     silent: list[str] = []
     try:
-        told = list(_of_service(asked))
+        runs = list(_of_service(asked))
     except (NoService, Refused) as error:
-        told = []
+        runs = []
         silent.append(str(error))
     try:
         counted = list(_of_accounting(asked, scheduler, days))
     except (SchedulerError, accounting.NoAccounting) as error:
         counted = []
         silent.append(str(error))
-    return Known(tuple(_joined(told, counted)), tuple(silent))
+    return Known(tuple(_joined(runs, counted)), tuple(silent))
 
 
-def _joined(told: Iterable[Run], counted: Iterable[Run]) -> list[Run]:
+def _joined(runs: Iterable[Run], counted: Iterable[Run]) -> list[Run]:
     """Return each job once: numbers from the accounting, version and values from the service."""
-    by_job = {run.job: run for run in told}
+    by_job = {run.job: run for run in runs}
     for run in counted:
         versioned = by_job.get(run.job)
         if versioned is not None:

@@ -21,12 +21,12 @@ SLOWER = 1.9
 _GOING = ("running", "unknown", "requeued")
 
 
-def alarms(course: Course, found: Estimate, run: Run, now: float) -> tuple[Alarm, ...]:
+def alarms(course: Course, estimate: Estimate, run: Run, now: float) -> tuple[Alarm, ...]:
     """Return what is odd, the worst first."""
     going = run.state in _GOING and course.ended is None and not is_done(course)
     out: list[Alarm] = []
     if going:
-        out += [*_limit(course, found, run, now), *_silent(course, found, now)]
+        out += [*_limit(course, estimate, run, now), *_silent(course, estimate, now)]
     out += _loss(course)
     if going:
         out += [*_behind(course), *_slower(course)]
@@ -43,12 +43,12 @@ def silence(course: Course, now: float) -> float | None:
     return max(0.0, now - course.alive_at) if course.alive_at is not None else None
 
 
-def patience(course: Course, found: Estimate) -> float:
+def patience(course: Course, estimate: Estimate) -> float:
     """Return the seconds of silence from which on something is wrong."""
-    if found.longest_gap is None or len(course.points) <= LEAST_GAPS:
-        return max(UNKNOWN_GAP, 10 * (found.step_seconds or 0.0))
-    wait = max(LONGEST * found.longest_gap, FLOOR)
-    return max(wait, FIRST_PAUSE) if not found.pauses and _may_pause(course) else wait
+    if estimate.longest_gap is None or len(course.points) <= LEAST_GAPS:
+        return max(UNKNOWN_GAP, 10 * (estimate.step_seconds or 0.0))
+    wait = max(LONGEST * estimate.longest_gap, FLOOR)
+    return max(wait, FIRST_PAUSE) if not estimate.pauses and _may_pause(course) else wait
 
 
 def _may_pause(course: Course) -> bool:
@@ -62,50 +62,54 @@ def _may_pause(course: Course) -> bool:
         return True
     if last.epoch is not None and last.epoch > 0 and last.epoch == int(last.epoch):
         return True
-    apart = statistics.median(two.step - one.step for one, two in zip(course.points, course.points[1:]))
+    apart = statistics.median(two.step - point.step for point, two in zip(course.points, course.points[1:]))
     return last.step >= 100 and last.step % 100 == 0 and last.step % (10 * apart) == 0
 
 
 def _newest(course: Course, *kinds: str) -> Mark | None:
     """Return the newest mark of these kinds behind the last step."""
     last = course.last
-    behind = [one for one in course.marks if one.kind in kinds and last is not None
-              and one.place.file == last.place.file and one.place.byte > last.place.byte]  # fmt: skip
+    behind = [mark for mark in course.marks if mark.kind in kinds and last is not None
+              and mark.place.file == last.place.file and mark.place.byte > last.place.byte]  # fmt: skip
     return behind[-1] if behind else None
 
 
-def _silent(course: Course, found: Estimate, now: float) -> Iterator[Alarm]:
+def _silent(course: Course, estimate: Estimate, now: float) -> Iterator[Alarm]:
     quiet = silence(course, now)
-    if quiet is None or course.last is None or quiet < patience(course, found):
+    if quiet is None or course.last is None or quiet < patience(course, estimate):
         return
-    usual = "; its steps come every %s" % duration(found.usual_gap) if found.usual_gap else ""
-    pause = ", the longest pause was %s" % duration(found.longest_gap) if found.longest_gap and found.pauses else ""
+    usual = "; its steps come every %s" % duration(estimate.usual_gap) if estimate.usual_gap else ""
+    pause = (
+        ", the longest pause was %s" % duration(estimate.longest_gap)
+        if estimate.longest_gap and estimate.pauses
+        else ""
+    )
     yield Alarm("silent", "silent for %s%s%s" % (duration(quiet), usual, pause), course.last)
 
 
 def checkpoint(course: Course) -> Mark | None:
     """Return the last checkpoint that was told of."""
-    saved = [one for one in course.marks if one.kind == "checkpoint"]
-    timed = [one for one in saved if one.at is not None]
-    return max(timed, key=lambda one: one.at or 0.0) if timed else saved[-1] if saved else None
+    saved = [mark for mark in course.marks if mark.kind == "checkpoint"]
+    timed = [mark for mark in saved if mark.at is not None]
+    return max(timed, key=lambda mark: mark.at or 0.0) if timed else saved[-1] if saved else None
 
 
-def _limit(course: Course, found: Estimate, run: Run, now: float) -> Iterator[Alarm]:
+def _limit(course: Course, estimate: Estimate, run: Run, now: float) -> Iterator[Alarm]:
     end = run.ends_at
-    if end is None or found.left is None or found.ends_at is None or found.ends_at <= end:
+    if end is None or estimate.left is None or estimate.ends_at is None or estimate.ends_at <= end:
         return
-    says = "will be killed %s before its end" % duration(found.ends_at - end)
-    age = age_at_limit(course, found, end)
+    says = "will be killed %s before its end" % duration(estimate.ends_at - end)
+    age = age_at_limit(course, estimate, end)
     if age is not None:
         says += "; the last checkpoint will be about %s old then" % duration(age)
-    elif not any(one.kind == "checkpoint" for one in course.marks):
+    elif not any(mark.kind == "checkpoint" for mark in course.marks):
         says += "; no checkpoint was told of"
     yield Alarm("limit", says, course.last)
 
 
-def age_at_limit(course: Course, found: Estimate, end: float) -> float | None:
+def age_at_limit(course: Course, estimate: Estimate, end: float) -> float | None:
     """Return how old the last checkpoint will be at the limit, as far as the ones before tell."""
-    times = sorted(one.at for one in course.marks if one.kind == "checkpoint" and one.at is not None)
+    times = sorted(mark.at for mark in course.marks if mark.kind == "checkpoint" and mark.at is not None)
     if not times or end < times[-1]:
         return None
     between = [two - one for one, two in zip(times, times[1:]) if two - one > 1]
@@ -116,13 +120,13 @@ def age_at_limit(course: Course, found: Estimate, end: float) -> float | None:
 
 def _loss(course: Course) -> Iterator[Alarm]:
     losses = course.losses
-    bad = next((one for one in reversed(losses[-5:]) if not math.isfinite(one[1])), None)
+    bad = next((loss for loss in reversed(losses[-5:]) if not math.isfinite(loss[1])), None)
     if bad is not None:
-        first = next(one for one in losses if not math.isfinite(one[1]))
+        first = next(loss for loss in losses if not math.isfinite(loss[1]))
         since = " since step %g" % first[0] if math.isfinite(first[0]) else ""
         yield Alarm("loss-not-finite", "the loss is %s%s" % (bad[1], since), first[2])
         return
-    values = [one[1] for one in losses]
+    values = [loss[1] for loss in losses]
     if len(values) < 13:
         return
     now = statistics.median(values[-3:])
@@ -136,7 +140,7 @@ def _behind(course: Course) -> Iterator[Alarm]:
         return
     steps = [one[1] for one in course.ranks]
     first = statistics.median_high(steps)
-    apart = [two.step - one.step for one, two in zip(course.points, course.points[1:])]
+    apart = [two.step - point.step for point, two in zip(course.points, course.points[1:])]
     line = max(1.0, statistics.median(apart) if apart else 1.0)
     for rank, step, at in course.ranks:
         if first - step >= BEHIND * line:

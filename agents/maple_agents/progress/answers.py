@@ -42,11 +42,11 @@ def whole(found: Progress) -> dict[str, Any]:
         "failures": failures(found),
         "silent": silence(found.course, found.now),
         "ranks": [{"rank": rank, "step": step, "quote": quote(at)} for rank, step, at in found.course.ranks],
-        "alarms": [{"kind": one.kind, "says": one.says, "quote": quote(one.at)} for one in found.alarms],
+        "alarms": [{"kind": alarm.kind, "says": alarm.says, "quote": quote(alarm.at)} for alarm in found.alarms],
         "done": is_done(found.course) or found.course.ended is not None,
-        "files": [{"file": shown(one.file), "bytes": one.bytes, "modified": one.modified or None,
-                   "wrong": one.wrong or None} for one in found.readings],
-        "notes": [shown(one) for one in found.notes],
+        "files": [{"file": shown(reading.file), "bytes": reading.bytes, "modified": reading.modified or None,
+                   "wrong": reading.wrong or None} for reading in found.readings],
+        "notes": [shown(note) for note in found.notes],
     }  # fmt: skip
 
 
@@ -85,43 +85,43 @@ def progress(found: Progress) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def fraction(found: Progress) -> float | None:
+def fraction(progress: Progress) -> float | None:
     """Return the done share of the run, None where no total is known."""
-    course = found.course
+    course = progress.course
     if course.total is None or course.step is None or not course.total.steps:
         return None
     return min(1.0, course.step / course.total.steps)
 
 
-def speed(found: Progress) -> dict[str, Any]:
+def speed(progress: Progress) -> dict[str, Any]:
     """Return how fast it is: as printed, and as measured."""
-    last, told = found.course.last, found.estimate
+    last, estimate = progress.course.last, progress.estimate
     printed = last.speed if last is not None else None
     return {
-        "step_seconds": told.step_seconds,
-        "steps_per_second": 1 / told.step_seconds if told.step_seconds else None,
+        "step_seconds": estimate.step_seconds,
+        "steps_per_second": 1 / estimate.step_seconds if estimate.step_seconds else None,
         "printed": {"value": _finite(printed.value), "unit": printed.unit} if printed is not None else None,
-        "because": told.because or None,
-        "pauses": told.pauses,
-        "pause_seconds_per_step": told.pause_seconds,
+        "because": estimate.because or None,
+        "pauses": estimate.pauses,
+        "pause_seconds_per_step": estimate.pause_seconds,
         "quote": quote(last),
     }
 
 
-def eta(found: Progress) -> dict[str, Any]:
+def eta(progress: Progress) -> dict[str, Any]:
     """Return how much time is left, and whether the limit allows it."""
-    told, end = found.estimate, found.run.ends_at
-    margin = end - told.ends_at if end is not None and told.ends_at is not None else None
+    estimate, end = progress.estimate, progress.run.ends_at
+    margin = end - estimate.ends_at if end is not None and estimate.ends_at is not None else None
     return {
-        "seconds": told.left, "ends_at": told.ends_at, "limit_at": end,
+        "seconds": estimate.left, "ends_at": estimate.ends_at, "limit_at": end,
         "before_limit": margin, "in_time": margin >= 0 if margin is not None else None,
-        "because": told.because or None, "quote": quote(found.course.last),
+        "because": estimate.because or None, "quote": quote(progress.course.last),
     }  # fmt: skip
 
 
-def loss(found: Progress) -> dict[str, Any]:
+def loss(progress: Progress) -> dict[str, Any]:
     """Return the last loss, and some of those before; what is not finite is told as a word."""
-    losses = found.course.losses
+    losses = progress.course.losses
     if not losses:
         return _nothing("value", "step", "curve", "quote")
     step, value, at = losses[-1]
@@ -133,26 +133,33 @@ def loss(found: Progress) -> dict[str, Any]:
     }
 
 
-def last_checkpoint(found: Progress) -> dict[str, Any]:
+def last_checkpoint(progress: Progress) -> dict[str, Any]:
     """Return the last checkpoint that the log tells of, and how old one will be at the limit."""
-    mark, end = checkpoint(found.course), found.run.ends_at
+    mark, end = checkpoint(progress.course), progress.run.ends_at
     if mark is None:
         return _nothing("step", "at", "age", "age_at_limit", "quote")
     return {
-        "step": mark.step, "at": mark.at, "age": found.now - mark.at if mark.at is not None else None,
-        "age_at_limit": age_at_limit(found.course, found.estimate, end) if end is not None else None,
+        "step": mark.step, "at": mark.at, "age": progress.now - mark.at if mark.at is not None else None,
+        "age_at_limit": age_at_limit(progress.course, progress.estimate, end) if end is not None else None,
         "quote": quote(mark),
     }  # fmt: skip
 
 
-def throughput(found: Progress) -> dict[str, Any]:
+def throughput(progress: Progress) -> dict[str, Any]:
     """Return samples or tokens a second, as printed; for each GPU where their number is known."""
-    seen = [point.at for point in found.course.points] or ([found.course.last] if found.course.last else [])
-    last = next((one for one in reversed(seen) if one.speed is not None and one.speed.unit in _THROUGHPUTS), None)
+    seen = [point.at for point in progress.course.points] or ([progress.course.last] if progress.course.last else [])
+    last = next(
+        (
+            observation
+            for observation in reversed(seen)
+            if observation.speed is not None and observation.speed.unit in _THROUGHPUTS
+        ),
+        None,
+    )
     if last is None or last.speed is None:
         return _nothing("value", "unit", "per_gpu", "gpus", "quote")
     of_device = last.format == "torchtitan"
-    gpus = found.run.gpus
+    gpus = progress.run.gpus
     return {
         "value": _finite(last.speed.value),
         "unit": last.speed.unit + (" of one device" if of_device else ""),
@@ -162,12 +169,12 @@ def throughput(found: Progress) -> dict[str, Any]:
     }
 
 
-def failures(found: Progress) -> dict[str, Any]:
+def failures(progress: Progress) -> dict[str, Any]:
     """Return how often it was started anew, and what is odd now."""
     return {
-        "starts_in_log": found.course.starts,
-        "restarts": found.run.restarts,
-        "alarms": [{"kind": one.kind, "says": one.says, "quote": quote(one.at)} for one in found.alarms],
+        "starts_in_log": progress.course.starts,
+        "restarts": progress.run.restarts,
+        "alarms": [{"kind": alarm.kind, "says": alarm.says, "quote": quote(alarm.at)} for alarm in progress.alarms],
     }
 
 

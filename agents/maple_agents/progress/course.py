@@ -19,9 +19,9 @@ _FOLLOWING = 3  # lines that must go on from a lower step before it counts as a 
 def course(readings: Sequence[Reading], hints: Sequence[Total | Said] = ()) -> Course:
     """Return the course that *readings* tell; *hints*: totals and epochs from arguments and configs, the best first."""
     clear = resolved(readings)
-    found = series(clear)
-    lead = leading(found)
-    marks = tuple(mark for one in clear for mark in one.marks)
+    heard = series(clear)
+    lead = leading(heard)
+    marks = tuple(mark for reading in clear for mark in reading.marks)
     if lead is None:
         return Course(marks=marks, ended=_ended(marks, None, clear))
     total = _total(lead, clear, hints)
@@ -35,7 +35,7 @@ def course(readings: Sequence[Reading], hints: Sequence[Total | Said] = ()) -> C
     return Course(
         last=last, step=step, total=total, points=tuple(points), began=_began(points, marks, lead),
         starts=max(1, len(runs)), marks=tuple(_timed(mark, points, shift) for mark in marks),
-        losses=tuple(_losses(found, points, _steps_of_epoch(clear, total))), ranks=tuple(_ranks(found, lead)),
+        losses=tuple(_losses(heard, points, _steps_of_epoch(clear, total))), ranks=tuple(_ranks(heard, lead)),
         last_at=_last_at(lead, last, shift), alive_at=_alive_at(clear, lead, last, shift),
         ended=_ended(marks, last, clear), busy=_busy(lead, last, step, total),
     )  # fmt: skip
@@ -49,7 +49,7 @@ def _steps(lead: Series, clear: Sequence[Reading]) -> list[tuple[float, Observat
     if lead.last.step is None:
         return []
     if lead.last.scope != "epoch":
-        return [(float(one.step), one) for one in lead.lines if one.step is not None]
+        return [(float(observation.step), observation) for observation in lead.lines if observation.step is not None]
     size = _epoch_size(lead)
     out: list[tuple[float, Observation]] = []
     for one in lead.lines:
@@ -62,35 +62,40 @@ def _steps(lead: Series, clear: Sequence[Reading]) -> list[tuple[float, Observat
 
 def _epoch_size(lead: Series) -> int:
     """Return the steps of an epoch, as the last line tells them."""
-    return next((one.steps for one in reversed(lead.lines) if one.steps), 0)
+    return next((observation.steps for observation in reversed(lead.lines) if observation.steps), 0)
 
 
 def _starts(steps: Sequence[tuple[float, Observation]]) -> list[list[Point]]:
     """Return the points of each start. Lines that several processes print at nearly the same time are one."""
     runs: list[list[Point]] = []
     most = -math.inf
-    for at, (step, one) in enumerate(steps):
+    for at, (step, observation) in enumerate(steps):
         if step < most and not _falls(steps, at, most):
             continue
         if step < most or not runs:
             runs.append([])
             most = -math.inf
         if step > most:
-            runs[-1].append(Point(step, None, one.loss, one))
+            runs[-1].append(Point(step, None, observation.loss, observation))
             most = step
         elif step == runs[-1][-1].step:
-            runs[-1][-1] = _both(runs[-1][-1], one)
+            runs[-1][-1] = _both(runs[-1][-1], observation)
     return runs
 
 
-def _both(point: Point, one: Observation) -> Point:
+def _both(point: Point, observation: Observation) -> Point:
     """Return a point that two lines tell of: the later one, and what the first alone told; the time is the first's."""
     before = point.at
     both = replace(
-        one, epoch=one.epoch if one.epoch is not None else before.epoch, speed=one.speed or before.speed,
-        steps=one.steps or before.steps, step_seconds=one.step_seconds or before.step_seconds,
-        loss=one.loss if one.loss is not None else before.loss, at=before.at, elapsed=before.elapsed,
-    )  # fmt: skip
+        observation,
+        epoch=observation.epoch if observation.epoch is not None else before.epoch,
+        speed=observation.speed or before.speed,
+        steps=observation.steps or before.steps,
+        step_seconds=observation.step_seconds or before.step_seconds,
+        loss=observation.loss if observation.loss is not None else before.loss,
+        at=before.at,
+        elapsed=before.elapsed,
+    )
     return replace(point, at=both, loss=both.loss)
 
 
@@ -104,16 +109,16 @@ def _falls(steps: Sequence[tuple[float, Observation]], at: int, most: float) -> 
 
 
 def _clocked(points: Sequence[Point]) -> list[Point]:
-    timed = sum(one.at.at is not None for one in points)
+    timed = sum(point.at.at is not None for point in points)
     if points and timed == len(points):
-        return [replace(one, clock=one.at.at) for one in points]
-    if points and all(one.at.elapsed is not None for one in points):
+        return [replace(point, clock=point.at.at) for point in points]
+    if points and all(point.at.elapsed is not None for point in points):
         return _by_elapsed(points)
-    if points and all(one.at.step_seconds is not None for one in points):
+    if points and all(point.at.step_seconds is not None for point in points):
         return _by_steps(points)
     if timed >= 3:
-        return [replace(one, clock=one.at.at) for one in points if one.at.at is not None] + [
-            one for one in points[-1:] if one.at.at is None
+        return [replace(point, clock=point.at.at) for point in points if point.at.at is not None] + [
+            point for point in points[-1:] if point.at.at is None
         ]
     return list(points)
 
@@ -122,22 +127,22 @@ def _by_elapsed(points: Sequence[Point]) -> list[Point]:
     """Return points on the clock of their bars; one that begins anew goes on where the last one stopped."""
     out: list[Point] = []
     base, before = 0.0, 0.0
-    for one in points:
-        elapsed = one.at.elapsed or 0.0
+    for point in points:
+        elapsed = point.at.elapsed or 0.0
         if elapsed < before:
             base += before
         before = elapsed
-        out.append(replace(one, clock=base + elapsed))
+        out.append(replace(point, clock=base + elapsed))
     return out
 
 
 def _by_steps(points: Sequence[Point]) -> list[Point]:
     out: list[Point] = []
     clock, before = 0.0, points[0].step
-    for one in points:
-        clock += (one.at.step_seconds or 0.0) * (one.step - before)
-        before = one.step
-        out.append(replace(one, clock=clock))
+    for point in points:
+        clock += (point.at.step_seconds or 0.0) * (point.step - before)
+        before = point.step
+        out.append(replace(point, clock=clock))
     return out
 
 
@@ -180,7 +185,7 @@ def _alive_at(clear: Sequence[Reading], lead: Series, last: Observation, shift: 
 
 def _total(lead: Series, clear: Sequence[Reading], hints: Sequence[Total | Said]) -> Total | None:
     """Return the steps of the whole run where something tells them."""
-    last = next((one for one in reversed(lead.lines) if one.steps), lead.last)
+    last = next((observation for observation in reversed(lead.lines) if observation.steps), lead.last)
     if last.scope == "run" and last.steps:
         return Total(last.steps, "printed with the step", last.place, last.text)
     own = [one for one in lead.reading.said if one.name == "steps"] or [
@@ -189,7 +194,7 @@ def _total(lead: Series, clear: Sequence[Reading], hints: Sequence[Total | Said]
     if last.scope == "run" and own:
         return Total(own[-1].value, "told before the first step", own[-1].place, own[-1].text)
     if last.scope == "run":
-        return next((one for one in hints if isinstance(one, Total)), None)
+        return next((hint for hint in hints if isinstance(hint, Total)), None)
     return _of_epochs(lead, last, clear, hints)
 
 
@@ -204,7 +209,7 @@ def _of_epochs(
         said = "%d steps an epoch, %d epochs" % (size, last.epochs)
         return Total(size * int(last.epochs), said, last.place, last.text)
     told = [one for reading in clear for one in reading.said if one.name == "epochs"]
-    told += [one for one in hints if isinstance(one, Said) and one.name == "epochs"]
+    told += [hint for hint in hints if isinstance(hint, Said) and hint.name == "epochs"]
     if told:
         one = told[0]
         return Total(size * one.value, "%d steps an epoch, %d epochs" % (size, one.value), one.place, one.text)
@@ -215,14 +220,18 @@ def _began(points: Sequence[Point], marks: Sequence[Mark], lead: Series) -> floa
     """Return the step at which the last start took the run up."""
     if not points:
         return None
-    resumed = [one for one in marks if one.kind == "resumed" and one.step is not None and one.step <= points[0].step]
+    resumed = [
+        mark for mark in marks if mark.kind == "resumed" and mark.step is not None and mark.step <= points[0].step
+    ]
     return float(resumed[-1].step or 0) if resumed else points[0].step
 
 
 def _timed(mark: Mark, points: Sequence[Point], shift: float) -> Mark:
     """Return a mark with the time of the line before it, where its own is not told, and the step."""
     at = mark.at + shift if mark.at is not None else None
-    before = [one for one in points if one.at.place.file == mark.place.file and one.at.place.byte <= mark.place.byte]
+    before = [
+        point for point in points if point.at.place.file == mark.place.file and point.at.place.byte <= mark.place.byte
+    ]
     step = mark.step if mark.step is not None else int(before[-1].step) if before else None
     if at is None and before and before[-1].at.at is not None:
         at = before[-1].at.at + shift
@@ -236,13 +245,13 @@ def _steps_of_epoch(clear: Sequence[Reading], total: Total | None) -> float | No
 
 
 def _losses(
-    found: Sequence[Series], points: Sequence[Point], size: float | None
+    series: Sequence[Series], points: Sequence[Point], size: float | None
 ) -> list[tuple[float, float, Observation]]:
     """Return step and loss of the leading series, or where it tells none, of the series that tells most."""
-    own = [(one.step, one.loss, one.at) for one in points if one.loss is not None]
+    own = [(point.step, point.loss, point.at) for point in points if point.loss is not None]
     if len(own) >= 2:
         return own[-MOST_LOSSES:]
-    best = max(found, key=lambda one: sum(line.loss is not None for line in one.lines))
+    best = max(series, key=lambda series: sum(line.loss is not None for line in series.lines))
     lines = [line for line in best.lines if line.loss is not None][-MOST_LOSSES:]
     return [(_step_of(line, points, size), line.loss or 0.0, line) for line in lines]
 
@@ -254,16 +263,16 @@ def _step_of(line: Observation, points: Sequence[Point], size: float | None) -> 
     if line.step is not None and line.scope == "run":
         return float(line.step)
     place = line.place
-    before = [one.step for one in points if one.at.place.file == place.file and one.at.place.byte <= place.byte]
+    before = [point.step for point in points if point.at.place.file == place.file and point.at.place.byte <= place.byte]
     if before:
         return before[-1]
     return line.epoch * size if line.epoch is not None and size is not None else math.nan
 
 
-def _ranks(found: Sequence[Series], lead: Series) -> Iterable[tuple[int, float, Observation]]:
+def _ranks(heard: Sequence[Series], lead: Series) -> Iterable[tuple[int, float, Observation]]:
     """Yield the last step of each rank that prints lines like those of the leading series."""
-    same = [one for one in found if one.last.rank is not None and one.last.format == lead.last.format
-            and one.last.step is not None and one.last.scope == lead.last.scope]  # fmt: skip
+    same = [series for series in heard if series.last.rank is not None and series.last.format == lead.last.format
+            and series.last.step is not None and series.last.scope == lead.last.scope]  # fmt: skip
     out: dict[int, tuple[int, float, Observation]] = {}
     for one in same:
         steps = _steps(one, ())
@@ -274,7 +283,7 @@ def _ranks(found: Sequence[Series], lead: Series) -> Iterable[tuple[int, float, 
 
 def _ended(marks: Sequence[Mark], last: Observation | None, clear: Sequence[Reading]) -> Mark | None:
     """Return the line that says that all is done, where no step came behind it."""
-    found = [one for one in marks if one.kind == "ended"]
+    found = [mark for mark in marks if mark.kind == "ended"]
     if not found:
         return None
     end = found[-1]
@@ -284,8 +293,16 @@ def _ended(marks: Sequence[Mark], last: Observation | None, clear: Sequence[Read
 
 def _busy(lead: Series, last: Observation, step: float | None, total: Total | None) -> Observation | None:
     """Return the bar of an evaluation or a preparation that goes on behind the last step."""
-    behind = [one for one in lead.reading.observations if one.place.byte > last.place.byte and one.role != "training"]
-    going = [one for one in behind if one.step is not None and (one.steps is None or one.step < one.steps)]
+    behind = [
+        observation
+        for observation in lead.reading.observations
+        if observation.place.byte > last.place.byte and observation.role != "training"
+    ]
+    going = [
+        observation
+        for observation in behind
+        if observation.step is not None and (observation.steps is None or observation.step < observation.steps)
+    ]
     return going[-1] if going else None
 
 

@@ -49,9 +49,9 @@ def estimate(course: Course, run: Run, now: float) -> Estimate:
     kinds = pauses(found)
     left = _left(course, step_seconds, kinds, now, found)
     return Estimate(
-        step_seconds=step_seconds, pause_seconds=_each(found), pauses=sum(one.times for one in kinds),
-        usual_gap=statistics.median(one.seconds for one in found) if found else None,
-        longest_gap=max((one.seconds for one in found), default=None), left=left,
+        step_seconds=step_seconds, pause_seconds=_each(found), pauses=sum(kind.times for kind in kinds),
+        usual_gap=statistics.median(gap.seconds for gap in found) if found else None,
+        longest_gap=max((gap.seconds for gap in found), default=None), left=left,
         ends_at=now + left if left is not None else None, earlier_step_seconds=paces(course)[1],
         because=because if left is not None else _why_not(course, step_seconds),
     )  # fmt: skip
@@ -59,11 +59,11 @@ def estimate(course: Course, run: Run, now: float) -> Estimate:
 
 def gaps(course: Course) -> list[Gap]:
     """Return the gaps between points, those of the first steps after the start left out, pauses marked."""
-    points = _flips([one for one in course.points if one.clock is not None])
+    points = _flips([point for point in course.points if point.clock is not None])
     raw = [
-        Gap(two.step, two.step - one.step, (two.clock or 0.0) - (one.clock or 0.0))
-        for one, two in zip(points, points[1:])
-        if (two.clock or 0.0) >= (one.clock or 0.0) and two.step > one.step
+        Gap(two.step, two.step - point.step, (two.clock or 0.0) - (point.clock or 0.0))
+        for point, two in zip(points, points[1:])
+        if (two.clock or 0.0) >= (point.clock or 0.0) and two.step > point.step
     ]
     fresh = bool(points) and course.began is not None and points[0].step <= course.began + 3
     warm = min(WARM, len(raw) // 4) if fresh else 0
@@ -71,18 +71,18 @@ def gaps(course: Course) -> list[Gap]:
 
 
 def _is_coarse(points: Sequence[Point]) -> bool:
-    return bool(points) and all(one.clock == math.floor(one.clock or 0.0) for one in points)
+    return bool(points) and all(point.clock == math.floor(point.clock or 0.0) for point in points)
 
 
 def _flips(points: Sequence[Point]) -> list[Point]:
     """Return the points at which a clock of whole seconds moves on: there it is exact."""
     if not _is_coarse(points):
         return list(points)
-    return [one for before, one in zip([None, *points], points) if before is None or before.clock != one.clock]
+    return [point for before, point in zip([None, *points], points) if before is None or before.clock != point.clock]
 
 
 def _with_pauses(raw: Sequence[Gap], coarse: float) -> list[Gap]:
-    per_step = [one.seconds / one.steps for one in raw]
+    per_step = [gap.seconds / gap.steps for gap in raw]
     out: list[Gap] = []
     for at, one in enumerate(raw):
         around = per_step[max(0, at - NEIGHBOURS) : at] + per_step[at + 1 : at + 1 + NEIGHBOURS]
@@ -93,10 +93,10 @@ def _with_pauses(raw: Sequence[Gap], coarse: float) -> list[Gap]:
     return out
 
 
-def _step_seconds(found: Sequence[Gap], course: Course) -> float | None:
+def _step_seconds(gaps: Sequence[Gap], course: Course) -> float | None:
     """Return the pace of the last steps."""
-    steady = [one for one in found if not one.extra]
-    coarse, span = _is_coarse(course.points), sum(one.seconds for one in steady)
+    steady = [gap for gap in gaps if not gap.extra]
+    coarse, span = _is_coarse(course.points), sum(gap.seconds for gap in steady)
     least, seconds = (2, max(LEAST_SECONDS, min(LAST_SECONDS, span / 2))) if coarse else (LAST, LAST_SECONDS)
     last: list[Gap] = []
     for one in reversed(steady):
@@ -106,25 +106,25 @@ def _step_seconds(found: Sequence[Gap], course: Course) -> float | None:
     return _pace(last, coarse) if len(last) > 1 else None
 
 
-def _pace(found: Sequence[Gap], coarse: bool) -> float | None:
+def _pace(gaps: Sequence[Gap], coarse: bool) -> float | None:
     """Return the median seconds of a step; where the clock shows whole seconds that of groups, for there a short pause
     is not seen as one, and a single gap is mostly rounding. Of few groups the mean.
     """
-    seconds = sum(one.seconds for one in found)
+    seconds = sum(gap.seconds for gap in gaps)
     if seconds <= 0:
         return None
-    groups = _grouped(found) if coarse else []
+    groups = _grouped(gaps) if coarse else []
     if coarse:
-        return statistics.median(groups) if len(groups) >= 7 else seconds / sum(one.steps for one in found)
-    return statistics.median(one.seconds / one.steps for one in found)
+        return statistics.median(groups) if len(groups) >= 7 else seconds / sum(gap.steps for gap in gaps)
+    return statistics.median(gap.seconds / gap.steps for gap in gaps)
 
 
-def _grouped(found: Sequence[Gap]) -> list[float]:
+def _grouped(gaps: Sequence[Gap]) -> list[float]:
     """Return seconds a step of groups of `GROUP` seconds at least; what is left over is left out."""
     out: list[float] = []
     seconds = steps = 0.0
-    for one in found:
-        seconds, steps = seconds + one.seconds, steps + one.steps
+    for gap in gaps:
+        seconds, steps = seconds + gap.seconds, steps + gap.steps
         if seconds >= GROUP:
             out.append(seconds / steps)
             seconds = steps = 0.0
@@ -134,9 +134,9 @@ def _grouped(found: Sequence[Gap]) -> list[float]:
 def paces(course: Course) -> tuple[float | None, float | None]:
     """Return the pace of the last part of what was seen, and of all before it; None where too little was."""
     coarse = _is_coarse(course.points)
-    steady = [one for one in gaps(course) if not one.extra]
+    steady = [gap for gap in gaps(course) if not gap.extra]
     last: list[Gap] = []
-    while steady and (len(last) < LEAST or (coarse and sum(one.seconds for one in last) < LEAST_SECONDS)):
+    while steady and (len(last) < LEAST or (coarse and sum(gap.seconds for gap in last) < LEAST_SECONDS)):
         last.append(steady.pop())
     return (_pace(last, coarse), _pace(steady, coarse)) if len(steady) >= 12 else (None, None)
 
@@ -154,47 +154,49 @@ class Pauses(NamedTuple):
         return math.floor((total - self.last) / self.every + 0.25) * self.seconds if self.every > 0 else 0.0
 
 
-def pauses(found: Sequence[Gap]) -> list[Pauses]:
+def pauses(gaps: Sequence[Gap]) -> list[Pauses]:
     """Return the kinds of pauses: an evaluation and a checkpoint take different times and come at different steps."""
-    seen = sorted((one for one in found if one.extra), key=lambda one: one.extra)
+    seen = sorted((gap for gap in gaps if gap.extra), key=lambda gap: gap.extra)
     if not seen:
         return []
     cuts = [at for at in range(1, len(seen)) if seen[at].extra > APART * seen[at - 1].extra]
     parts = [seen[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(seen)])]
-    return [_kind(part, found) for part in parts]
+    return [_kind(part, gaps) for part in parts]
 
 
-def _kind(part: Sequence[Gap], found: Sequence[Gap]) -> Pauses:
-    steps = sorted(one.step for one in part)
+def _kind(part: Sequence[Gap], gaps: Sequence[Gap]) -> Pauses:
+    steps = sorted(gap.step for gap in part)
     between = [two - one for one, two in zip(steps, steps[1:])]
-    first, now = found[0].step - found[0].steps, found[-1].step
+    first, now = gaps[0].step - gaps[0].steps, gaps[-1].step
     every = statistics.median(between) if between else max(steps[0] - first, now - steps[0])
-    return Pauses(len(part), statistics.median(one.extra for one in part), every, steps[-1])
+    return Pauses(len(part), statistics.median(gap.extra for gap in part), every, steps[-1])
 
 
-def _each(found: Sequence[Gap]) -> float:
+def _each(gaps: Sequence[Gap]) -> float:
     """Return the seconds of pauses that came with each step."""
-    steps = sum(one.steps for one in found)
-    return sum(one.extra for one in found) / steps if steps else 0.0
+    steps = sum(gap.steps for gap in gaps)
+    return sum(gap.extra for gap in gaps) / steps if steps else 0.0
 
 
 def _left(
-    course: Course, step_seconds: float | None, kinds: Sequence[Pauses], now: float, found: Sequence[Gap]
+    course: Course, step_seconds: float | None, kinds: Sequence[Pauses], now: float, gaps: Sequence[Gap]
 ) -> float | None:
     if course.step is None or course.total is None or step_seconds is None:
         return None
     total = course.total.steps
     whole = (
-        (total - course.step) * step_seconds + sum(one.ahead(total) for one in kinds) if total > course.step else 0.0
+        (total - course.step) * step_seconds + sum(pauses.ahead(total) for pauses in kinds)
+        if total > course.step
+        else 0.0
     )
     silent = max(0.0, now - course.last_at) if course.last_at is not None else 0.0
-    longest = max((one.seconds for one in found), default=0.0)
+    longest = max((gap.seconds for gap in gaps), default=0.0)
     return max(0.0, whole - min(silent, longest))
 
 
 def _printed(course: Course) -> float | None:
     """Return the median of what the last lines print as the time of a step."""
-    told = [one.at.step_seconds for one in course.points[-LAST:] if one.at.step_seconds]
+    told = [point.at.step_seconds for point in course.points[-LAST:] if point.at.step_seconds]
     if not told and course.last is not None and course.last.step_seconds:
         told = [course.last.step_seconds]
     return statistics.median(told) if told else None

@@ -97,7 +97,7 @@ class Formats:
 
     def once(self) -> Formats:
         """Return what is told once, near the beginning: totals, starts."""
-        return _made([one for one in self.known if one.form.kind in ("steps", "start", "resumed")], self.bars)
+        return _made([known for known in self.known if known.form.kind in ("steps", "start", "resumed")], self.bars)
 
 
 FIRST = ("megatron", "nanotron", "torchtitan", "verl", "ray", "deepspeed", "hf_trainer", "accelerate", "keras", "jax",
@@ -181,9 +181,9 @@ class Patterns(tables.Table):
 
 def known(folders: Iterable[str]) -> Formats:
     """Return all formats with the own patterns of the site and of *folders* before them. Raises `Complaint`."""
-    files = [os.path.join(one or ".", BESIDE) for one in folders] + [os.path.join(places.etc(), OF_SITE)]
+    files = [os.path.join(folder or ".", BESIDE) for folder in folders] + [os.path.join(places.etc(), OF_SITE)]
     own: list[str] = []
-    for path in dict.fromkeys(os.path.abspath(one) for one in files):
+    for path in dict.fromkeys(os.path.abspath(file) for file in files):
         own += _of_file(path)
     try:
         return formats(tuple(own))
@@ -203,9 +203,9 @@ def _of_file(path: str) -> list[str]:
     except ValueError as error:
         raise Complaint("%s: [progress]: %s" % (path, str(error).split("\n")[0]), "see man maple-progress") from error
     patterns = [found.pattern] if isinstance(found.pattern, str) else found.pattern
-    for one in patterns:
+    for pattern in patterns:
         try:
-            formats((one,))
+            formats((pattern,))
         except ValueError as error:
             raise Complaint("%s: [progress] pattern: %s" % (path, error), "see man maple-progress") from error
     return patterns

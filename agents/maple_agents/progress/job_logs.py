@@ -51,13 +51,13 @@ def running(scheduler: Optional[Scheduler] = None, environ: Optional[Mapping[str
         jobs = asked.jobs_of(name_of(os.geteuid()))
     except SchedulerError as error:
         raise Complaint("no scheduler could be asked: %s" % error.text, "maple progress LOG reads a file") from error
-    own = [one for one in jobs if one.state is JobState.RUNNING]
-    return sorted(own, key=lambda one: one.started or 0, reverse=True)
+    own = [job for job in jobs if job.state is JobState.RUNNING]
+    return sorted(own, key=lambda job: job.started or 0, reverse=True)
 
 
 def _found(case: Case) -> Found:
     ended = case.ended
-    read = [one for one in case.logs if one.role in _READ][:MOST_FILES]
+    read = [log_file for log_file in case.logs if log_file.role in _READ][:MOST_FILES]
     values = said(case.asked)
     run = Run(
         job=ended.id, name=case.name, state=ended.state, started=ended.started, ended=ended.ended, limit=ended.limit,
@@ -65,7 +65,7 @@ def _found(case: Case) -> Found:
     )  # fmt: skip
     script = os.fsdecode(os.path.join(case.asked.cwd, case.asked.path)) if case.asked is not None else ""
     return Found(
-        run, tuple(one.path for one in read), tuple(one.rank for one in read),
+        run, tuple(log_file.path for log_file in read), tuple(log_file.rank for log_file in read),
         tuple(hints(values, script)), script, case.missing,
     )  # fmt: skip
 
@@ -85,16 +85,16 @@ def said(asked: Optional[Submission]) -> tuple[Value, ...]:
 
 def hints(values: Sequence[Value], script: str) -> Iterator["Total | Said"]:
     """Yield the totals that these tell, each with its place."""
-    for one in values:
-        place = Place(one.file or os.path.basename(script) or "the script", one.line)
-        text = "%s = %s" % (one.name, one.value)
-        number = _number((one,), one.name)
-        if one.name == "steps" and number:
-            yield Total(number, "as its %s say" % ("arguments" if one.by == "arguments" else "files"), place, text)
-        elif one.name == "epochs" and number:
+    for value in values:
+        place = Place(value.file or os.path.basename(script) or "the script", value.line)
+        text = "%s = %s" % (value.name, value.value)
+        number = _number((value,), value.name)
+        if value.name == "steps" and number:
+            yield Total(number, "as its %s say" % ("arguments" if value.by == "arguments" else "files"), place, text)
+        elif value.name == "epochs" and number:
             yield Said("epochs", number, place, text)
 
 
 def _number(values: Sequence[Value], name: str) -> Optional[int]:
-    found = next((one.value for one in values if one.name == name), "")
+    found = next((value.value for value in values if value.name == name), "")
     return int(found) if found.isascii() and found.isdigit() and len(found) < 12 else None

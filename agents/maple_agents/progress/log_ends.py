@@ -76,9 +76,13 @@ def _reading(file: str, told: Sequence[Told], rank: int | None, modified: float,
 def _ranked(seen: Sequence[Observation], rank: int | None) -> Iterable[Observation]:
     """Yield observations with the rank that their line names, else that of the file."""
     used = labels(one.text for one in seen[:400])
-    for one in seen:
-        found = _rank(one.text, used)
-        yield replace(one, rank=found if found is not None else rank) if found is not None or rank is not None else one
+    for observation in seen:
+        found = _rank(observation.text, used)
+        yield (
+            replace(observation, rank=found if found is not None else rank)
+            if found is not None or rank is not None
+            else observation
+        )
 
 
 def _rank(text: str, used: Labels) -> int | None:

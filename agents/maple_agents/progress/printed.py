@@ -16,10 +16,10 @@ def number(text: str | None) -> float | None:
     text = (text or "").strip().strip("'\"")
     if text.lower() in _BEYOND:
         return float(text.lower())
-    found = _NUMBER.fullmatch(text)
-    if found is None:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
         return None
-    return float(found[1].replace(",", "").replace("_", "")) * _SCALES[found[2].lower()]
+    return float(match[1].replace(",", "").replace("_", "")) * _SCALES[match[2].lower()]
 
 
 def whole(text: str | None) -> int | None:
@@ -31,10 +31,10 @@ def whole(text: str | None) -> int | None:
 def seconds(text: str | None) -> float | None:
     """Return the seconds of `03:23`, `1:22:40`, `1 day, 2:03:04`, `1d02h`, `3m`, `15s`; None for anything else."""
     text = (text or "").strip().replace(" ", "") if "day" not in (text or "") else (text or "").strip()
-    found = _CLOCK.fullmatch(text)
-    if found:
-        days, hours = int(found[1] or found[2] or 0), int(found[3] or 0)
-        return ((days * 24 + hours) * 60 + int(found[4])) * 60 + float(found[5])
+    match = _CLOCK.fullmatch(text)
+    if match:
+        days, hours = int(match[1] or match[2] or 0), int(match[3] or 0)
+        return ((days * 24 + hours) * 60 + int(match[4])) * 60 + float(match[5])
     named = _WORDS.fullmatch(text)
     if not text or named is None:
         return None

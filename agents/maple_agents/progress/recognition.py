@@ -26,9 +26,9 @@ _AT = re.compile(r"\bat (?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
 def printed_time(text: str, clock: Clock) -> float | None:
     """Return the time with its day that *text* tells, seconds since 1970; None where it tells none."""
     near = text[:_NEAR]
-    found = _DATED.search(near)
-    if found:
-        moment, _ = clock.read(near, found.start())
+    match = _DATED.search(near)
+    if match:
+        moment, _ = clock.read(near, match.start())
         return moment.at if moment is not None and moment.dated else None
     glog = _GLOG.search(near)
     if glog:
@@ -76,9 +76,9 @@ class Lines:
     def _first(self, text: str, at: int, closed: bool) -> tuple[Known, re.Match[str]] | None:
         for known in self._candidates(text):
             if closed or known.form.open:
-                found = known.pattern.search(text, at)
-                if found:
-                    return self._glued(text, at, found.start()) or (known, found)
+                match = known.pattern.search(text, at)
+                if match:
+                    return self._glued(text, at, match.start()) or (known, match)
         return None
 
     def _candidates(self, text: str) -> list[Known]:
@@ -90,9 +90,9 @@ class Lines:
         """Return the bar to which something was glued that stands at *end*: a bar has no line end."""
         for known in self._candidates(text) if end - at > 12 else ():
             if known.form.open:
-                found = known.pattern.search(text, at, end)
-                if found:
-                    return known, found
+                match = known.pattern.search(text, at, end)
+                if match:
+                    return known, match
         return None
 
     def _made(self, known: Known, match: re.Match[str], text: str, place: Place) -> Told | None:
@@ -119,7 +119,7 @@ class Lines:
 
     def _step(self, known: Known, groups: dict[str, str | None], text: str, place: Place) -> Observation | None:
         form = known.form
-        said = Observation(
+        observation = Observation(
             place, text, known.format, role=form.role, scope="unknown" if form.counts == "bar" else form.counts,
             step=_count(groups.get("step")), steps=_count(groups.get("total")),
             epoch=printed.number(groups.get("epoch")), epochs=printed.number(groups.get("epochs")),
@@ -127,14 +127,14 @@ class Lines:
             elapsed=printed.seconds(groups.get("elapsed")), left=printed.seconds(groups.get("left")),
             at=printed_time(text, self._clock),
         )  # fmt: skip
-        said = replace(said, step_seconds=_step_seconds(groups, said.speed))
+        observation = replace(observation, step_seconds=_step_seconds(groups, observation.speed))
         last = printed.whole(groups.get("last_epoch"))
-        said = replace(said, epochs=float(last + 1)) if last is not None else said
+        observation = replace(observation, epochs=float(last + 1)) if last is not None else observation
         if form.counts == "bar":
-            return _as_bar(said, groups, self._formats)
-        if said.step is None and said.epoch is None:
+            return _as_bar(observation, groups, self._formats)
+        if observation.step is None and observation.epoch is None:
             return None
-        return said
+        return observation
 
 
 def _count(text: str | None) -> int | None:
@@ -155,8 +155,8 @@ def _loss(groups: dict[str, str | None], text: str) -> float | None:
     if groups.get("loss"):
         return printed.number(groups["loss"])
     behind = groups.get("postfix") or groups.get("description")
-    found = _LOSS.search(behind) if behind else None
-    return printed.number(found[1]) if found else None
+    match = _LOSS.search(behind) if behind else None
+    return printed.number(match[1]) if match else None
 
 
 def _speed(groups: dict[str, str | None], unit: str) -> Speed | None:
@@ -195,18 +195,18 @@ def seconds_of(speed: Speed | None) -> float | None:
 # What a bar counts: by its description, its unit, and what stands behind its time.
 
 
-def _as_bar(said: Observation, groups: dict[str, str | None], formats: Formats) -> Observation:
+def _as_bar(observation: Observation, groups: dict[str, str | None], formats: Formats) -> Observation:
     label = (groups.get("description") or "").strip(" :\t-")
     unit = _unit(groups)
     postfix = groups.get("postfix") or ""
     for bar, described, holds in formats.bars:
-        found = described.search(label) if described else None
-        if (described and not found) or (bar.unit and not re.fullmatch(bar.unit, unit)):
+        match = described.search(label) if described else None
+        if (described and not match) or (bar.unit and not re.fullmatch(bar.unit, unit)):
             continue
         if holds and not (holds.search(postfix) or holds.search(label)):
             continue
-        return _meant(replace(said, label=label), bar, found)
-    return replace(said, label=label, scope="unknown", role="training" if not label else "preparation")
+        return _meant(replace(observation, label=label), bar, match)
+    return replace(observation, label=label, scope="unknown", role="training" if not label else "preparation")
 
 
 def _unit(groups: dict[str, str | None]) -> str:
@@ -223,15 +223,22 @@ _MEANS: dict[str, tuple[Role, Scope]] = {
 }
 
 
-def _meant(said: Observation, bar: Bar, found: re.Match[str] | None) -> Observation:
+def _meant(observation: Observation, bar: Bar, match: re.Match[str] | None) -> Observation:
     """Return what a bar tells that counts as *bar* says; the description may name the epoch."""
     if bar.is_ == "epochs":
-        epoch = None if said.step is None else float(said.step)
+        epoch = None if observation.step is None else float(observation.step)
         return replace(
-            said, scope="epoch", epoch=epoch, epochs=said.steps, epoch_base=0, step=None, steps=None, step_seconds=None,
-        )  # fmt: skip
+            observation,
+            scope="epoch",
+            epoch=epoch,
+            epochs=observation.steps,
+            epoch_base=0,
+            step=None,
+            steps=None,
+            step_seconds=None,
+        )
     role, scope = _MEANS[bar.is_]
-    groups = found.groupdict() if found else {}
+    groups = match.groupdict() if match else {}
     epoch, epochs = printed.number(groups.get("epoch")), printed.number(groups.get("epochs"))
     base = 0 if epochs is None else 1
-    return replace(said, role=role, scope=scope, epoch=epoch, epochs=epochs, epoch_base=base)
+    return replace(observation, role=role, scope=scope, epoch=epoch, epochs=epochs, epoch_base=base)

@@ -28,9 +28,9 @@ def resolved(readings: Sequence[Reading]) -> list[Reading]:
 
     Bars go to standard error, and what is printed to standard output, so that each file may tell of the other.
     """
-    lines = [one for reading in readings for one in reading.observations]
-    of_trainer = any(one.format == "hf_trainer" for one in lines)
-    of_epochs = any(one.scope == "epoch" for one in lines)
+    lines = [observation for reading in readings for observation in reading.observations]
+    of_trainer = any(observation.format == "hf_trainer" for observation in lines)
+    of_epochs = any(observation.scope == "epoch" for observation in lines)
     out = []
     for reading in readings:
         own = _named(_with_epochs(reading.observations), reading, of_trainer, of_epochs)
@@ -43,54 +43,61 @@ def series(readings: Iterable[Reading]) -> list[Series]:
     found: dict[tuple[object, ...], list[Observation]] = {}
     of: dict[tuple[object, ...], Reading] = {}
     for reading in readings:
-        for one in reading.observations:
-            if one.role == "training":
-                steps = one.steps if one.scope == "run" and one.label == "" else None
-                key = (reading.file, one.rank, one.format, one.scope, one.step is None, steps)
-                found.setdefault(key, []).append(one)
+        for observation in reading.observations:
+            if observation.role == "training":
+                steps = observation.steps if observation.scope == "run" and observation.label == "" else None
+                key = (
+                    reading.file,
+                    observation.rank,
+                    observation.format,
+                    observation.scope,
+                    observation.step is None,
+                    steps,
+                )
+                found.setdefault(key, []).append(observation)
                 of[key] = reading
     return [Series(of[key], tuple(lines)) for key, lines in found.items()]
 
 
-def leading(found: Sequence[Series]) -> Series | None:
+def leading(series: Sequence[Series]) -> Series | None:
     """Return the series that tells how far the training is: one that counts the run before one that counts an epoch,
     one with a total before one without, and of several the one that went on last; None where none counts anything.
     """
-    return max(found, key=_worth, default=None)
+    return max(series, key=_worth, default=None)
 
 
-def _worth(one: Series) -> tuple[object, ...]:
-    last = one.last
+def _worth(series: Series) -> tuple[object, ...]:
+    last = series.last
     steps = last.step is not None
     counted = steps and last.scope == "run"
     told = last.steps is not None and counted
-    still = len({line.step for line in one.lines}) < 2
+    still = len({line.step for line in series.lines}) < 2
     stale = told and still and (last.step == last.steps or last.step == 0)  # over before this began, or never moved
-    return (steps, counted and not stale, told and not stale, round(one.reading.modified / 600), _progress(one),
+    return (steps, counted and not stale, told and not stale, round(series.reading.modified / 600), _progress(series),
             last.place.byte, -(last.rank or 0))  # fmt: skip
 
 
-def _progress(one: Series) -> int:
+def _progress(series: Series) -> int:
     """Return how far the furthest line of a series is, so that of several ranks the first counts."""
-    return max((line.step or 0 for line in one.lines[-3:]), default=0) if one.last.rank is not None else 0
+    return max((line.step or 0 for line in series.lines[-3:]), default=0) if series.last.rank is not None else 0
 
 
 def _with_epochs(lines: Sequence[Observation]) -> list[Observation]:
     """Return lines of an epoch's bar with the epoch that a line before them told (`Epoch 3/10`)."""
     out: list[Observation] = []
-    told: Observation | None = None
+    observation: Observation | None = None
     for one in lines:
         if one.scope == "epoch" and one.step is None:
-            told = one
-        elif one.scope == "epoch" and one.epoch is None and told is not None:
-            one = replace(one, epoch=_shown(told), epochs=told.epochs, epoch_base=told.epoch_base)
+            observation = one
+        elif one.scope == "epoch" and one.epoch is None and observation is not None:
+            one = replace(one, epoch=_shown(observation), epochs=observation.epochs, epoch_base=observation.epoch_base)
         out.append(one)
     return out
 
 
-def _shown(told: Observation) -> float | None:
+def _shown(observation: Observation) -> float | None:
     """Return the epoch that goes on: the bar of a loop over epochs shows how many are done."""
-    return told.epoch
+    return observation.epoch
 
 
 # Bars without a name: of a run, of an epoch, of an evaluation; their neighbours tell.
@@ -104,30 +111,32 @@ def _named(lines: Sequence[Observation], reading: Reading, of_trainer: bool, of_
     counts = "epoch" if not of_trainer and _is_of_epoch(bare, main, of_epochs, reading) else "run"
     out, begun = [], False
     epoch: Observation | None = None
-    for one in lines:
-        if one.scope == "epoch" and one.step is None:
-            epoch = one
-        if one.scope == "unknown" and one.step is not None and not one.label:
-            is_main = one.steps == main
+    for observation in lines:
+        if observation.scope == "epoch" and observation.step is None:
+            epoch = observation
+        if observation.scope == "unknown" and observation.step is not None and not observation.label:
+            is_main = observation.steps == main
             begun = begun or is_main
-            one = _claimed(one, is_main, begun, counts, epoch)
-        out.append(_unclaimed(one))
+            observation = _claimed(observation, is_main, begun, counts, epoch)
+        out.append(_unclaimed(observation))
     return out
 
 
-def _claimed(one: Observation, is_main: bool, begun: bool, counts: str, epoch: Observation | None) -> Observation:
+def _claimed(
+    observation: Observation, is_main: bool, begun: bool, counts: str, epoch: Observation | None
+) -> Observation:
     if not is_main:
-        return replace(one, role="evaluation" if begun else "preparation", scope="part")
+        return replace(observation, role="evaluation" if begun else "preparation", scope="part")
     if counts == "run":
-        return replace(one, scope="run")
+        return replace(observation, scope="run")
     told = epoch.epoch if epoch is not None else None
     epochs = epoch.epochs if epoch is not None else None
-    return replace(one, scope="epoch", epoch=told, epochs=epochs, epoch_base=epoch.epoch_base if epoch else 1)
+    return replace(observation, scope="epoch", epoch=told, epochs=epochs, epoch_base=epoch.epoch_base if epoch else 1)
 
 
-def _unclaimed(one: Observation) -> Observation:
+def _unclaimed(observation: Observation) -> Observation:
     """Return a line whose scope stayed unknown as one that claims no total."""
-    return replace(one, scope="part", role="preparation") if one.scope == "unknown" else one
+    return replace(observation, scope="part", role="preparation") if observation.scope == "unknown" else observation
 
 
 def _main(bare: Sequence[Observation], lines: Sequence[Observation], reading: Reading) -> int | None:
@@ -148,9 +157,9 @@ def _main(bare: Sequence[Observation], lines: Sequence[Observation], reading: Re
     if not rest:
         return -1  # only bars of evaluations
     last = rest[-1]
-    for one, following in zip(rest, rest[1:]):
-        if one.steps != following.steps and not _is_done(one):
-            return one.steps
+    for observation, following in zip(rest, rest[1:]):
+        if observation.steps != following.steps and not _is_done(observation):
+            return observation.steps
     return last.steps
 
 
@@ -159,28 +168,32 @@ def _around(bare: Sequence[Observation]) -> int | None:
     seen: dict[int | None, int] = {}
     found: int | None = None
     before: Observation | None = None
-    for one in bare:
-        if before is not None and one.steps != before.steps:
-            earlier = seen.get(one.steps)
-            if earlier is not None and one.step is not None and one.step >= earlier > 0:
-                found = one.steps
-        seen[one.steps] = one.step or 0
-        before = one
+    for observation in bare:
+        if before is not None and observation.steps != before.steps:
+            earlier = seen.get(observation.steps)
+            if earlier is not None and observation.step is not None and observation.step >= earlier > 0:
+                found = observation.steps
+        seen[observation.steps] = observation.step or 0
+        before = observation
     return found
 
 
 def _evaluated(bare: Sequence[Observation], marks: Sequence[Mark]) -> set[int]:
     """Return the places of bars that follow the heading of an evaluation, before any other total."""
-    heads = [one.place.byte for one in marks if one.kind == "evaluation" and "Running" in one.text]
+    heads = [mark.place.byte for mark in marks if mark.kind == "evaluation" and "Running" in mark.text]
     found: set[int] = set()
     for head in heads:
-        behind = [one for one in bare if one.place.byte > head]
+        behind = [observation for observation in bare if observation.place.byte > head]
         for one in behind:
             if one.steps != behind[0].steps:
                 break
             found.add(one.place.byte)
-    before = {one.steps for one in bare if one.place.byte not in found}
-    return {one.place.byte for one in bare if one.place.byte in found and one.steps not in before}
+    before = {observation.steps for observation in bare if observation.place.byte not in found}
+    return {
+        observation.place.byte
+        for observation in bare
+        if observation.place.byte in found and observation.steps not in before
+    }
 
 
 def _is_of_epoch(bare: Sequence[Observation], main: int | None, of_epochs: bool, reading: Reading) -> bool:
@@ -190,10 +203,15 @@ def _is_of_epoch(bare: Sequence[Observation], main: int | None, of_epochs: bool,
     """
     if main is not None and any(one.name == "steps" and one.value == main for one in reading.said):
         return False
-    own = [one for one in bare if one.steps == main]
-    again = any(_is_done(one) and (two.step or 0) < _AGAIN * (one.step or 0) for one, two in zip(own, own[1:]))
+    own = [observation for observation in bare if observation.steps == main]
+    again = any(
+        _is_done(observation) and (two.step or 0) < _AGAIN * (observation.step or 0)
+        for observation, two in zip(own, own[1:])
+    )
     return again or of_epochs or any(one.name == "epochs" and one.value > 1 for one in reading.said)
 
 
-def _is_done(one: Observation) -> bool:
-    return one.steps is not None and one.step is not None and one.step >= _FULL * one.steps
+def _is_done(observation: Observation) -> bool:
+    return (
+        observation.steps is not None and observation.step is not None and observation.step >= _FULL * observation.steps
+    )

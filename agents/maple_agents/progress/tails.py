@@ -92,9 +92,9 @@ def numbered(source: Opened, first: Window, windows: list[Window]) -> list[Windo
         return windows
     line = 1 + first.data.count(b"\n") + _line_feeds(source.file, len(first.data), begin)
     found = []
-    for one in windows:
-        found.append(Window(one.data, one.byte, line, one.last))
-        line += one.data.count(b"\n")
+    for window in windows:
+        found.append(Window(window.data, window.byte, line, window.last))
+        line += window.data.count(b"\n")
     return found
 
 
@@ -118,7 +118,7 @@ def pieces(window: Window, holds: Sequence[bytes]) -> Iterator[Piece]:
 def _places(data: bytes, holds: Sequence[bytes]) -> list[int]:
     """Return where any of *holds* stands; one search for each is much faster than one for all."""
     if b"" in holds:
-        return [0, *(one.end() for one in _END.finditer(data))]
+        return [0, *(match.end() for match in _END.finditer(data))]
     found: set[int] = set()
     for word in holds:
         at, count = data.rfind(word), 0

@@ -37,5 +37,5 @@ def concluded(
     """Return what follows from *readings*."""
     found = course(readings, hints)
     told = estimate(found, run, now)
-    notes = tuple("%s: %s" % (one.file, one.wrong) for one in readings if one.wrong)
+    notes = tuple("%s: %s" % (reading.file, reading.wrong) for reading in readings if reading.wrong)
     return Progress(run, tuple(readings), found, told, alarms(found, told, run, now), now, (*run.notes, *notes))

@@ -34,12 +34,12 @@ def read(text: str, others: Sequence[Reading]) -> tuple[list[Reading], list[tupl
     a program nobody knows whose an option is.
     """
     runtimes = list(_runtimes(text))
-    if not any(one.name == "program" for one in others):
+    if not any(reading.name == "program" for reading in others):
         return [], runtimes
-    named = [str(one.value) for one in others if one.name == "launcher"]
+    named = [str(reading.value) for reading in others if reading.name == "launcher"]
     own = {name for launcher in named for name in launcher_options(launcher)} | _of_the_scheduler()
-    found = [one for one in _runs(text, runtimes) if not own & set(_names(str(one.value)))]
-    return found, [*runtimes, *((one.start, one.end) for one in found)]
+    readings = [reading for reading in _runs(text, runtimes) if not own & set(_names(str(reading.value)))]
+    return readings, [*runtimes, *((reading.start, reading.end) for reading in readings)]
 
 
 @cache
@@ -96,4 +96,4 @@ def _runtimes(text: str) -> Iterator[tuple[int, int]]:
 
 def joined(program: Reading, runs: Sequence[Reading]) -> Reading:
     """Return the program with the arguments behind it, in the order in which they were said."""
-    return program._replace(value=" ".join([str(program.value), *(str(one.value).strip() for one in runs)]))
+    return program._replace(value=" ".join([str(program.value), *(str(reading.value).strip() for reading in runs)]))

@@ -116,10 +116,10 @@ def read(
     except ModelError as error:
         tell(f"{error}; read without it")
         return grammar
-    found = _proven(said, Evidence(text, reads or _grammar))
-    found = [slot for slot in found if not _contradicts(grammar.with_more(found))]
-    _tell_left_out(said, found, tell)
-    return grammar.with_more(found)
+    slots = _proven(said, Evidence(text, reads or _grammar))
+    slots = [slot for slot in slots if not _contradicts(grammar.with_more(slots))]
+    _tell_left_out(said, slots, tell)
+    return grammar.with_more(slots)
 
 
 def messages(text: str, names: Iterable[Name]) -> list[Message]:
@@ -142,8 +142,8 @@ def _said(model: Model, text: str, names: Sequence[Name], limit: Limit) -> list[
 
 
 def _proven(said: Iterable[Mapping[str, Any]], evidence: Evidence) -> list[Slot]:
-    found = [evidence.slot(one["slot"], one["value"], one["quote"]) for one in said]
-    return [slot for slot in found if slot is not None]
+    slots = [evidence.slot(one["slot"], one["value"], one["quote"]) for one in said]
+    return [slot for slot in slots if slot is not None]
 
 
 def _contradicts(slots: Slots) -> bool:
@@ -153,8 +153,8 @@ def _contradicts(slots: Slots) -> bool:
     return nodes * each != total if each is not None else total % nodes != 0
 
 
-def _tell_left_out(said: Iterable[Mapping[str, Any]], found: Iterable[Slot], tell: Callable[[str], None]) -> None:
-    kept = {slot.name for slot in found}
+def _tell_left_out(said: Iterable[Mapping[str, Any]], slots: Iterable[Slot], tell: Callable[[str], None]) -> None:
+    kept = {slot.name for slot in slots}
     names = [one["slot"] for one in said if one["slot"] not in kept]
     if names:
         tell(f"left out, since the request does not say what the model read: {', '.join(names)}")
@@ -269,7 +269,7 @@ class Evidence:
 
     def _around(self, start: int, end: int) -> str:
         """Return the sentences that hold the characters from *start* to *end*."""
-        touched = [one for one in self._sentences if one[0] < end and start < one[1]]
+        touched = [sentence for sentence in self._sentences if sentence[0] < end and start < sentence[1]]
         return self._text[touched[0][0] : touched[-1][1]] if touched else ""
 
     def _says_another(self, name: Name, value: int | str) -> bool:

@@ -34,20 +34,20 @@ def _squeezed(word: str) -> str:
 @cache
 def _by_name(clusters: tuple[SiteNames, ...]) -> dict[str, str]:
     found: dict[str, str] = {"genericslurm": "generic-slurm", "genericpbs": "generic-pbs"}
-    for one in clusters:
-        center = one.center.split()[0].lower() if one.center else ""
+    for cluster in clusters:
+        center = cluster.center.split()[0].lower() if cluster.center else ""
         for word in (
-            one.id,
-            one.name,
-            *one.aliases,
-            center + one.name,
-            *(part + one.name for part in one.center.split()),
+            cluster.id,
+            cluster.name,
+            *cluster.aliases,
+            center + cluster.name,
+            *(part + cluster.name for part in cluster.center.split()),
         ):
-            found[_squeezed(word)] = one.id
-    for one in clusters:  # "lonestar", "bridges", "stampede": the name without its number, where no other has it
-        stem = re.sub(r"\d+$", "", _squeezed(one.name))
+            found[_squeezed(word)] = cluster.id
+    for cluster in clusters:  # "lonestar", "bridges", "stampede": the name without its number, where no other has it
+        stem = re.sub(r"\d+$", "", _squeezed(cluster.name))
         if len(stem) > 4 and sum(_squeezed(other.name).startswith(stem) for other in clusters) == 1:
-            found.setdefault(stem, one.id)
+            found.setdefault(stem, cluster.id)
     return found
 
 
@@ -62,18 +62,18 @@ def named(words: Sequence[Token], text: str, clusters: tuple[SiteNames, ...]) ->
     Its text is the cluster's id, "?name" for one that nobody described.
     """
     table = _by_name(clusters)
-    found: list[Token] = []
+    tokens: list[Token] = []
     at = 0
     while at < len(words):
         taken, site = _longest(words, at, text, table)
         if not taken:
-            found.append(words[at])
+            tokens.append(words[at])
             at += 1
             continue
         first, last = words[at], words[at + taken - 1]
-        found.append(Token("site", site, "SITE", first.start, last.end, first.glued))
+        tokens.append(Token("site", site, "SITE", first.start, last.end, first.glued))
         at += taken
-    return found
+    return tokens
 
 
 def _longest(words: Sequence[Token], at: int, text: str, table: dict[str, str]) -> tuple[int, str]:
@@ -153,7 +153,7 @@ def _strength(line: Line, at: int) -> int:
 
 
 def _unknown(name: str, clusters: tuple[SiteNames, ...], word: Token) -> Reading:
-    known = ", ".join(one.id for one in clusters)
+    known = ", ".join(site_names.id for site_names in clusters)
     return Reading(OPEN, "no cluster %r is described here; there are %s" % (name, known), word.start, word.end)
 
 
@@ -162,7 +162,7 @@ def _centers(line: Line, clusters: tuple[SiteNames, ...]) -> Iterator[Reading]:
     for at, word in enumerate(line.words):
         if len(word.text) < 3 or word.kind != "word":
             continue
-        those = [one for one in clusters if word.text in one.center.lower().split()]
+        those = [site_names for site_names in clusters if word.text in site_names.center.lower().split()]
         if len(those) == 1 and line.words[at - 1].lex in ("at", "on", "from", "for", "the", "with") and at:
             yield Reading("site", those[0].id, word.start, word.end, WEAK)
 

@@ -243,7 +243,7 @@ def of(text: str) -> tuple[tuple[str, Groups], ...]:
     return tuple(
         (pattern, groups)
         for pattern, groups, needs in patterns()
-        if all(any(" %s " % word in text for word in one) for one in needs)
+        if all(any(" %s " % word in text for word in need) for need in needs)
     )
 
 
@@ -303,20 +303,26 @@ def counts_said(readings: dict[str, Reading]) -> Counts:
     return Counts(**{field: int(readings[name].value) for field, name in names.items() if name in readings})
 
 
-def meaning_of_gpus(said: Counts) -> str:
+def meaning_of_gpus(counts: Counts) -> str:
     """Return the slot that a bare number of GPUs fills: "gpus_total", unless that cannot be and "gpus_per_node" can."""
-    nodes, gpus = said.nodes or 1, said.gpus or 0
-    if said.gpus_total is not None and said.gpus_total == nodes * gpus:
+    nodes, gpus = counts.nodes or 1, counts.gpus or 0
+    if counts.gpus_total is not None and counts.gpus_total == nodes * gpus:
         return "gpus_per_node"
-    if said.ranks is not None and nodes > 1 and said.ranks == nodes * gpus or said.ranks_per_node == gpus and nodes > 1:
+    if (
+        counts.ranks is not None
+        and nodes > 1
+        and counts.ranks == nodes * gpus
+        or counts.ranks_per_node == gpus
+        and nodes > 1
+    ):
         return "gpus_per_node"
     return "gpus_per_node" if gpus % nodes else "gpus_total"
 
 
-def contradictions(said: Counts) -> tuple[str, ...]:
+def contradictions(counts: Counts) -> tuple[str, ...]:
     """Return one line for every two counts that cannot both be."""
     found: list[str] = []
-    nodes, per_node, total, ranks_per_node, ranks, _ = said
+    nodes, per_node, total, ranks_per_node, ranks, _ = counts
     if nodes and per_node and total and nodes * per_node != total:
         found.append(
             "%s with %s each are %s, not %d"
@@ -333,25 +339,26 @@ def contradictions(said: Counts) -> tuple[str, ...]:
         )
     elif nodes and ranks and ranks % nodes:
         found.append("%s cannot be divided evenly over %s" % (_many(ranks, "rank"), _many(nodes, "node")))
-    return tuple([*found, *_too_many_ranks(said)])
+    return tuple([*found, *_too_many_ranks(counts)])
 
 
-def _too_many_ranks(said: Counts) -> list[str]:
+def _too_many_ranks(counts: Counts) -> list[str]:
     """More ranks than GPUs contradict each other, but for twice as many: a card may have two tiles or dies."""
-    nodes = said.nodes
-    gpus = said.gpus_total or (said.gpus_per_node * nodes if said.gpus_per_node and nodes else None)
-    ranks = said.ranks or (said.ranks_per_node * nodes if said.ranks_per_node and nodes else None)
+    nodes = counts.nodes
+    gpus = counts.gpus_total or (counts.gpus_per_node * nodes if counts.gpus_per_node and nodes else None)
+    ranks = counts.ranks or (counts.ranks_per_node * nodes if counts.ranks_per_node and nodes else None)
     if gpus and ranks and ranks > gpus and ranks != 2 * gpus:
         return ["%s, but only %s to bind them to" % (_many(ranks, "rank"), _many(gpus, "GPU"))]
     if (
-        said.ranks_per_node
-        and said.gpus_per_node
+        counts.ranks_per_node
+        and counts.gpus_per_node
         and not nodes
-        and said.ranks_per_node > said.gpus_per_node
-        and said.ranks_per_node != 2 * said.gpus_per_node
+        and counts.ranks_per_node > counts.gpus_per_node
+        and counts.ranks_per_node != 2 * counts.gpus_per_node
     ):
         return [
-            "%s per node, but only %s per node" % (_many(said.ranks_per_node, "rank"), _many(said.gpus_per_node, "GPU"))
+            "%s per node, but only %s per node"
+            % (_many(counts.ranks_per_node, "rank"), _many(counts.gpus_per_node, "GPU"))
         ]
     return []
 

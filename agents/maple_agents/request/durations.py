@@ -62,18 +62,18 @@ _JOBBISH = listed(_WORDS["jobbish"])
 
 def timed(words: Sequence[Token]) -> list[Token]:
     """Return the words with every duration as one word `DUR`, whose text is its seconds."""
-    found: list[Token] = []
+    tokens: list[Token] = []
     at = 0
     while at < len(words):
         seconds, taken = _clocked(words, at) or _duration(words, at)
         if taken:
             last = words[at + taken - 1]
-            found.append(Token(DURATION, str(seconds), DURATION, words[at].start, last.end, words[at].glued))
+            tokens.append(Token(DURATION, str(seconds), DURATION, words[at].start, last.end, words[at].glued))
             at += taken
         else:
-            found.append(words[at])
+            tokens.append(words[at])
             at += 1
-    return found
+    return tokens
 
 
 def _clocked(words: Sequence[Token], at: int) -> tuple[int, int] | None:
@@ -134,7 +134,7 @@ def _amount(words: Sequence[Token], at: int) -> tuple[int, int, int]:
     unit = _unit(word) if word is not None else 0
     if value is None or not unit:
         return 0, 0, 0
-    if not half and [one.lex for one in words[at + extra + 1 : at + extra + 4]] == ["and", "a", "half"]:
+    if not half and [token.lex for token in words[at + extra + 1 : at + extra + 4]] == ["and", "a", "half"]:
         return int((value + 0.5) * unit), extra + 4, unit
     return int(round((value + (0.5 if half else 0)) * unit)), extra + 1, unit
 
@@ -292,17 +292,17 @@ def doubts(line: Line, readings: Mapping[str, Reading]) -> Iterator[Missing]:
 
     *readings*: what was chosen.
     """
-    said = readings.get("walltime")
+    reading = readings.get("walltime")
     least, most = _bounds(line)
-    chosen = of_clock(str(said.value)) or 0 if said is not None and said.strength > FAINT else 0
+    chosen = of_clock(str(reading.value)) or 0 if reading is not None and reading.strength > FAINT else 0
     low, high = max([*least, chosen]), min([*most, chosen or most[0]]) if most else 0
     if high and low > high:
         says = "%s and %s are said, and both cannot be" % (clock(low), clock(high))
         yield Missing("walltime", says, (clock(high), clock(low)))
-    elif said is not None and (other := _said_anew(line, chosen)):
+    elif reading is not None and (other := _said_anew(line, chosen)):
         says = "%s and %s are said; say which holds" % (clock(chosen), clock(other))
         yield Missing("walltime", says, (clock(other), clock(chosen)))
-    elif said is None and _is_unknown(line):
+    elif reading is None and _is_unknown(line):
         yield Missing("walltime", "the request says that the time is not known; say how long it may run")
 
 

@@ -74,7 +74,7 @@ def read(text: str) -> Iterator[Reading]:
     """Yield what shorthand says: `N=2`, `4 tpn`, `v100-32:16`, `2n/8g total`, a time of three parts."""
     for name, strength, pattern in _SHORT:
         for match in pattern.finditer(text):
-            value = next(one for one in match.groups() if one is not None)
+            value = next(group for group in match.groups() if group is not None)
             yield Reading(name, int(value) if value.isdigit() and name != "job_name" else value,
                           match.start(), match.end(), strength)  # fmt: skip
     for match in _CLOCKED.finditer(text):

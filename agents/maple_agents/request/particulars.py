@@ -94,10 +94,10 @@ _AFTER = (
 def read(text: str) -> tuple[list[Reading], list[tuple[int, int]]]:
     """Return what an English *text* says of these, and the characters that say it."""
     readers = (_mail, _memory, _cpus, _variables, _dependency, _names, _output)
-    found = [one for reader in readers for one in reader(text)]
+    readings = [reading for reader in readers for reading in reader(text)]
     headers = [match.span() for match in _HEADER.finditer(text) if "@" in match.group()]
     headers += [match.span() for match in re.finditer(r"(?m)^[ \t]*#!/[^\n]*", text)]
-    return found, [*((one.start, one.end) for one in found), *headers]
+    return readings, [*((reading.start, reading.end) for reading in readings), *headers]
 
 
 def _mail(text: str) -> Iterator[Reading]:
@@ -125,9 +125,9 @@ def _with_events(text: str, address: re.Match[str]) -> tuple[int, int]:
     """Return where the address and the events beside it begin and end: "fails" is no earlier job there."""
     first, last = _around(text, address.start(), address.end())
     first, last = max(first, address.start() - _NEAR), min(last, address.end() + _NEAR)
-    events = [one for _, pattern in _EVENTS for one in pattern.finditer(text, first, last)]
-    return min([address.start(), *(one.start() for one in events)]), max(
-        [address.end(), *(one.end() for one in events)]
+    events = [match for _, pattern in _EVENTS for match in pattern.finditer(text, first, last)]
+    return min([address.start(), *(match.start() for match in events)]), max(
+        [address.end(), *(match.end() for match in events)]
     )
 
 

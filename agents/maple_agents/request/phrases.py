@@ -114,22 +114,24 @@ def _parts(kind: str) -> Iterator[tuple[str, dict]]:  # type: ignore[type-arg]
 
 def replaced(words: Sequence[Token], text: str) -> tuple[list[Token], list[Reading]]:
     """Return the words with every known name as one word (`MODEL`, `GPU` ...), and the readings. *text* as written."""
-    found: list[Token] = []
+    tokens: list[Token] = []
     readings: list[Reading] = []
     at = 0
     while at < len(words):
         taken, phrase = _longest(words, at, text)
         if not taken:
-            found.append(words[at])
+            tokens.append(words[at])
             at += 1
             continue
         first, last = words[at], words[at + taken - 1]
         if phrase.name != "":
             value = _of_gpu(text[first.start : last.end]) if phrase.name == "gpu" else phrase.value
             readings.append(Reading(phrase.name, value, first.start, last.end, phrase.strength))
-        found.append(Token(NAME, text[first.start : last.end], phrase.name.upper(), first.start, last.end, first.glued))
+        tokens.append(
+            Token(NAME, text[first.start : last.end], phrase.name.upper(), first.start, last.end, first.glued)
+        )
         at += taken
-    return found, readings
+    return tokens, readings
 
 
 def _of_gpu(written: str) -> str:
@@ -240,7 +242,7 @@ def _by_shape(words: Sequence[Token], at: int, text: str) -> tuple[int, Phrase]:
         return 0, Phrase("", "")
     if _of_kind(word.text):
         return 1, Phrase("gpu", spelling.rstrip("s"))
-    before = " ".join(one.lex for one in words[max(0, at - 3) : at])
+    before = " ".join(token.lex for token in words[max(0, at - 3) : at])
     after = words[at + 1].lex if at + 1 < len(words) else ""
     return (1, Phrase("model", spelling)) if _is_model(word.text, before, after) else (0, Phrase("", ""))
 
@@ -256,8 +258,8 @@ def _is_model(name: str, before: str, after: str) -> bool:
         )
     stem = name.rpartition("/")[2]
     if "/" in name:
-        told = re.search(r"(?:model|tune|finetune)(?: a| the| of| is| :| =)?$", before)
-        return bool(_HUB.match(name)) and not _FILE.search(name) and bool(_SIZED.match(stem) or told)
+        match = re.search(r"(?:model|tune|finetune)(?: a| the| of| is| :| =)?$", before)
+        return bool(_HUB.match(name)) and not _FILE.search(name) and bool(_SIZED.match(stem) or match)
     if not _SIZED.match(name) or not re.search(r"[a-z]{2}", name) or not re.search(r"\d[bm](?:\b|[-_])", name):
         return False
     return not name.endswith("m") or bool(re.search(r"(?:model|tune|finetune|train|pretrain)(?: a| the)?$", before))

@@ -105,12 +105,12 @@ def _two(first: str, second: str) -> str:
 
 
 def _commands(text: str) -> list[Command]:
-    found: list[Command] = []
+    commands: list[Command] = []
     for source in (_quoted(text), _keyed(text), _bare(text)):
         for command in source:
-            if not any(command.start < other.end and other.start < command.end for other in found):
-                found.append(command)
-    return sorted(found, key=lambda command: command.start)
+            if not any(command.start < other.end and other.start < command.end for other in commands):
+                commands.append(command)
+    return sorted(commands, key=lambda command: command.start)
 
 
 def _quoted(text: str) -> Iterator[Command]:
@@ -312,7 +312,7 @@ def _trimmed(text: str, start: int, end: int) -> int:
 
 def _of_command(command: Command) -> list[Reading]:
     """Return the readings of a command: its launcher with what that says, and the program behind it."""
-    words = [(found.group(), found.start()) for found in re.finditer(r"(?:\"[^\"]*\"|'[^']*'|[^\s\"'])+", command.text)]
+    words = [(match.group(), match.start()) for match in re.finditer(r"(?:\"[^\"]*\"|'[^']*'|[^\s\"'])+", command.text)]
     readings: list[Reading] = []
     while words:
         name = words[0][0]
@@ -391,7 +391,7 @@ def launcher_options(launcher: str) -> frozenset[str]:
     """Return the long names of a launcher's own options, with dashes; none of a launcher whose words nobody reads."""
     known = _LAUNCHERS[launcher].table if launcher in _LAUNCHERS else None
     rows = known.rows if known is not None else ()
-    return frozenset(one.decode().lstrip("-").replace("_", "-") for one in rows if one.startswith(b"--"))
+    return frozenset(row.decode().lstrip("-").replace("_", "-") for row in rows if row.startswith(b"--"))
 
 
 def is_prose(word: str) -> bool:

@@ -68,24 +68,24 @@ def options(text: str, is_cluster: Callable[[str], bool] = lambda word: False) -
     """
     pbs = bool(re.search(r"(?i)#PBS|\bqsub\b|\bPBS\b|(?<![\w-])-l *\w+=", text))
     at = 0
-    while found := _OPTION.search(text, at):
-        at = found.end()
-        long, letter = found.group("long"), found.group("short")
+    while match := _OPTION.search(text, at):
+        at = match.end()
+        long, letter = match.group("long"), match.group("short")
         short = _OF_PBS if pbs else _SHORT
         name = _LONG.get(long.lower().replace("_", "-"), "") if long else short.get(letter, "")
-        value = found.group("long_value") if long else found.group("short_value")
+        value = match.group("long_value") if long else match.group("short_value")
         if not name or value is None:
             continue
         if not name or letter == "a" and not re.match(r"\d", value):
             continue
         value = _own(name, value, is_cluster)
         value = value.rstrip(".,:!?)") if name != "filesystems" else value.rstrip(".,!?)")
-        if letter and found.group("glue") == "" and not re.match(r"\d", value) and name not in ("resources",):
+        if letter and match.group("glue") == "" and not re.match(r"\d", value) and name not in ("resources",):
             continue
         if re.fullmatch(_SHAPES[name], value):
-            start = found.start("long_value") if long else found.start("short_value")
+            start = match.start("long_value") if long else match.start("short_value")
             at = start + len(value)
-            yield Option(name, value, found.start(), at)
+            yield Option(name, value, match.start(), at)
 
 
 def _own(name: str, value: str, is_cluster: Callable[[str], bool]) -> str:
@@ -114,7 +114,7 @@ def read(text: str, is_cluster: Callable[[str], bool]) -> tuple[list[Reading], l
     readings: list[Reading] = []
     spans: list[tuple[int, int]] = []
     for option in options(text, is_cluster):
-        readings += [one for one in _readings(option) if one.value != ""]
+        readings += [reading for reading in _readings(option) if reading.value != ""]
         spans.append((option.start, option.end))
     return readings, spans
 

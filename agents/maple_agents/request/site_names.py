@@ -35,9 +35,9 @@ def of_files() -> tuple[SiteNames, ...]:
     for folder in places.folders("site_configs"):
         for name in sorted(os.listdir(folder)):
             if name.endswith(".toml") and name not in ("example.toml", "generic-slurm.toml", "generic-pbs.toml"):
-                one = _head(os.path.join(folder, name))
-                if one is not None:
-                    found.setdefault(one.id, one)
+                site_names = _head(os.path.join(folder, name))
+                if site_names is not None:
+                    found.setdefault(site_names.id, site_names)
     return tuple(found.values())
 
 
@@ -54,7 +54,7 @@ def _head(path: str) -> SiteNames | None:
 @cache
 def centers() -> frozenset[str]:
     """Return the words that centres go by: ncsa, tacc, purdue."""
-    return frozenset(one.center.split()[0].lower() for one in of_files() if one.center)
+    return frozenset(site_names.center.split()[0].lower() for site_names in of_files() if site_names.center)
 
 
 _WORDS = texts("everyday_names")

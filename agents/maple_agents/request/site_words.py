@@ -26,8 +26,8 @@ _CHOICES = ("or", "either", "if", "otherwise")
 _MOST = 40  # letters of an account
 
 
-def named(text: str, left: Sequence[Left], said: Slots, site: Site, systems: Sequence[str] = ()) -> tuple[Slot, ...]:
-    """Return the slots that the site's own words fill, of those that *said* leaves open.
+def named(text: str, left: Sequence[Left], slots: Slots, site: Site, systems: Sequence[str] = ()) -> tuple[Slot, ...]:
+    """Return the slots that the site's own words fill, of those that *slots* leaves open.
 
     *systems*: the file systems that a job may name there.
     """
@@ -39,10 +39,10 @@ def named(text: str, left: Sequence[Left], said: Slots, site: Site, systems: Seq
         *_systems(free, text, systems),
     ]
     by_name: dict[Name, dict[str, Slot]] = {}
-    for one in found:
-        by_name.setdefault(one.name, {}).setdefault(str(one.value), one)
+    for slot in found:
+        by_name.setdefault(slot.name, {}).setdefault(str(slot.value), slot)
     return tuple(
-        next(iter(values.values())) for name, values in by_name.items() if name not in said and len(values) == 1
+        next(iter(values.values())) for name, values in by_name.items() if name not in slots and len(values) == 1
     )
 
 
@@ -60,8 +60,8 @@ def _bare(match: re.Match[str]) -> str:
     return match[0].rstrip(".:!?")
 
 
-def _is_item(one: Left, name: str) -> bool:
-    return is_item(one, one.text == name and name != name.lower())
+def _is_item(left: Left, name: str) -> bool:
+    return is_item(left, left.text == name and name != name.lower())
 
 
 def left_at(match: re.Match[str], left: Sequence[Left]) -> list[Left]:
@@ -104,7 +104,7 @@ def _is_apart(match: re.Match[str], text: str) -> bool:
 
 
 def _accounts(free: Sequence[re.Match[str]], site: Site) -> Iterator[Slot]:
-    shapes = next((one.account_shapes for one in site_names.of_files() if one.id == site.id), ())
+    shapes = next((file.account_shapes for file in site_names.of_files() if file.id == site.id), ())
     for match in free:
         word = _bare(match)
         if len(word) <= _MOST and any(re.fullmatch(shape, word, re.IGNORECASE) for shape in shapes):

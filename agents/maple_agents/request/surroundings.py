@@ -182,7 +182,7 @@ def _environments(text: str) -> Iterator[Reading]:
     """Yield environments as the line that brings them: `conda activate X`, `source X/bin/activate`, `module load X`."""
     for pattern in (_CONDA, _CONDA_AHEAD, _ENV_NAMED):
         for match in pattern.finditer(text):
-            name = next(one for one in match.groups() if one)
+            name = next(group for group in match.groups() if group)
             keyed = pattern is _ENV_NAMED and match.group("keyed")
             if (
                 name.lower() in _NOT_A_NAME
@@ -201,7 +201,7 @@ def _environments(text: str) -> Iterator[Reading]:
     at_paths = list(_environments_at(text))
     yield from at_paths
     for match in _VENV.finditer(text):
-        if any(one.start <= match.start("path") < one.end for one in at_paths):
+        if any(reading.start <= match.start("path") < reading.end for reading in at_paths):
             continue
         path = match.group("path")
         if "activate" not in path and path.lower() not in _NOT_A_NAME:
@@ -209,7 +209,7 @@ def _environments(text: str) -> Iterator[Reading]:
     for match in _ACTIVATE.finditer(text):
         yield Reading("environment", "source %s/bin/activate" % match.group("path"), match.start(), match.end())
     for match in _MODULES.finditer(text):
-        names = next(one for one in match.groups() if one).replace(",", " ").split()
+        names = next(group for group in match.groups() if group).replace(",", " ").split()
         if names and names[0].lower() not in _NOT_A_NAME | {"load", "system", "import", "name", "file"}:
             yield Reading("environment", "module load " + " ".join(names), match.start(), match.end())
     yield from _modules_named(text)
@@ -231,7 +231,7 @@ def _environments_at(text: str) -> Iterator[Reading]:
 def _modules_named(text: str) -> Iterator[Reading]:
     """Yield modules that are listed behind the word, and what its form shows to be one: "rocm/6.2.4"."""
     for match in _MODULE_NAMES.finditer(text):
-        names = [one.strip("\"'`") for one in re.split(r"[ \t]*[,+&][ \t]*|[ \t]+and[ \t]+", match.group("names"))]
+        names = [part.strip("\"'`") for part in re.split(r"[ \t]*[,+&][ \t]*|[ \t]+and[ \t]+", match.group("names"))]
         if names[0].lower() not in _NOT_A_NAME | _NO_MODULE:
             own = names if _listed_alone(text, match) else [one for at, one in enumerate(names) if not at or "/" in one]
             end = match.start("names") + match.group("names").rindex(own[-1]) + len(own[-1])

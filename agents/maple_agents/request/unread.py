@@ -107,16 +107,22 @@ def apart(start: int, end: int, text: str) -> Left:
 def _left(line: Line, at: int) -> Left:
     word, words = line.words[at], line.words
     before, behind = words[at - 1] if at else None, words[at + 1] if at + 1 < len(words) else None
-    leading = tuple(one.lex for one in words[max(0, at - 3) : at])
+    leading = tuple(token.lex for token in words[max(0, at - 3) : at])
     counts = word.kind == NUMBER and behind is not None and behind.kind == WORD and _names(behind.lex)
     last = behind if behind is not None and counts else word
     first = before if before is not None and before.kind == WORD and not counts else word
     return Left(
-        line.written[word.start : word.end], word.lex, word.start, word.end,
-        " ".join(line.written[first.start : last.end].split()), leading,
-        tuple(one.lex for one in words[at + 1 : at + 4]), word.kind == NUMBER, not _DENIALS.isdisjoint(leading[-2:]),
+        line.written[word.start : word.end],
+        word.lex,
+        word.start,
+        word.end,
+        " ".join(line.written[first.start : last.end].split()),
+        leading,
+        tuple(token.lex for token in words[at + 1 : at + 4]),
+        word.kind == NUMBER,
+        not _DENIALS.isdisjoint(leading[-2:]),
         clock(int(word.text)) if word.lex == DURATION else word.lex,
-    )  # fmt: skip
+    )
 
 
 def _names(lex: str) -> bool:
@@ -124,115 +130,115 @@ def _names(lex: str) -> bool:
     return lex in _COUNTED or lex not in _ENDS | _FILLERS
 
 
-def unread(words: Sequence[Left], said: Slots, site: Site, systems: Sequence[str] = ()) -> tuple[Unread, ...]:
-    """Return what is told, and what stops, once *said* holds all that was read and set, in the names of *site*.
+def unread(words: Sequence[Left], slots: Slots, site: Site, systems: Sequence[str] = ()) -> tuple[Unread, ...]:
+    """Return what is told, and what stops, once *slots* holds all that was read and set, in the names of *site*.
 
     *systems*: the file systems that a job may name there.
     """
-    used = {str(slot.value).lower() for slot in said.values()}
-    places = [(slot.origin.start, slot.origin.end) for slot in said.values() if slot.origin.end]
+    used = {str(slot.value).lower() for slot in slots.values()}
+    places = [(slot.origin.start, slot.origin.end) for slot in slots.values() if slot.origin.end]
     free = [
-        one
-        for one in words
-        if not one.denied
-        and one.text.lower() not in used
-        and not any(start <= one.start < end for start, end in places)
+        left
+        for left in words
+        if not left.denied
+        and left.text.lower() not in used
+        and not any(start <= left.start < end for start, end in places)
     ]
-    had = said.text("filesystems").split(":")
-    others = [one.text for one in free if one.text.lower() in systems and one.text.lower() not in (*had, "home")]
-    found = [Unread(word, "filesystems", stops=True) for word in others if "filesystems" in said]
-    return tuple(dict.fromkeys([*found, *(each for one in free for each in _judged(one, said, site))]))
+    had = slots.text("filesystems").split(":")
+    others = [left.text for left in free if left.text.lower() in systems and left.text.lower() not in (*had, "home")]
+    unread = [Unread(word, "filesystems", stops=True) for word in others if "filesystems" in slots]
+    return tuple(dict.fromkeys([*unread, *(each for left in free for each in _judged(left, slots, site))]))
 
 
-def _judged(one: Left, said: Slots, site: Site) -> Iterator[Unread]:
-    place = _place(one, said, site)
+def _judged(left: Left, slots: Slots, site: Site) -> Iterator[Unread]:
+    place = _place(left, slots, site)
     if place is not None:
         yield place
-    elif _OPTION.match(one.text) or _PLACE.fullmatch(one.text):
-        yield Unread(one.text, stops=True)
-    elif one.lex == DURATION:
-        lost = "walltime" not in said and one.behind[:1] != ("of",)  # "10 hours of audio"
-        yield Unread(one.text, "walltime", one.value, stops=True) if lost else Unread(one.near)
-    elif one.number and (_corrects(one) or _is_one_of_two(one)):
-        yield Unread(one.near, stops=True)
-    elif one.number and (slot := _counted(one)):
-        known = any(name in said for name in _ALIKE.get(slot, (slot,)))
-        value = one.value if one.value.isdigit() else ""
-        yield Unread(one.near) if known else Unread(one.near, slot, value, stops=True)
-    elif one.text.lower() in _LENGTHS:
-        yield Unread(one.text, "walltime", stops="walltime" not in said)
-    elif _OF_A_MODEL.fullmatch(one.text):
-        yield Unread(one.text, "model", stops="model" not in said)
-    elif any(sign.isdigit() for sign in one.text):
-        yield Unread(one.near)
-    elif any(slot in said for slot in _SLOTS_OF.get(one.text.lower(), ())):
+    elif _OPTION.match(left.text) or _PLACE.fullmatch(left.text):
+        yield Unread(left.text, stops=True)
+    elif left.lex == DURATION:
+        lost = "walltime" not in slots and left.behind[:1] != ("of",)  # "10 hours of audio"
+        yield Unread(left.text, "walltime", left.value, stops=True) if lost else Unread(left.near)
+    elif left.number and (_corrects(left) or _is_one_of_two(left)):
+        yield Unread(left.near, stops=True)
+    elif left.number and (slot := _counted(left)):
+        known = any(name in slots for name in _ALIKE.get(slot, (slot,)))
+        value = left.value if left.value.isdigit() else ""
+        yield Unread(left.near) if known else Unread(left.near, slot, value, stops=True)
+    elif left.text.lower() in _LENGTHS:
+        yield Unread(left.text, "walltime", stops="walltime" not in slots)
+    elif _OF_A_MODEL.fullmatch(left.text):
+        yield Unread(left.text, "model", stops="model" not in slots)
+    elif any(sign.isdigit() for sign in left.text):
+        yield Unread(left.near)
+    elif any(slot in slots for slot in _SLOTS_OF.get(left.text.lower(), ())):
         return
-    elif one.text.lower() in _WEIGHTY or _VARIABLE.match(one.text) or _LOG_FILE.search(one.text):
-        yield Unread(one.text)
+    elif left.text.lower() in _WEIGHTY or _VARIABLE.match(left.text) or _LOG_FILE.search(left.text):
+        yield Unread(left.text)
 
 
-def _place(one: Left, said: Slots, site: Site) -> Unread | None:
+def _place(left: Left, slots: Slots, site: Site) -> Unread | None:
     """Return the partition, queue or QOS of this site that the word is; an everyday word only where it stands so."""
-    rows = [row for row in site.partitions if row.name.lower() == one.text.lower() and not row.routed]
-    if not rows and one.behind[:1] and one.behind[0] in _OF_PLACES:
-        return _in_part(one, said, site)
-    if not rows or (one.text.lower() in _EVERYDAY and not _stands_alone(one)):
+    rows = [row for row in site.partitions if row.name.lower() == left.text.lower() and not row.routed]
+    if not rows and left.behind[:1] and left.behind[0] in _OF_PLACES:
+        return _in_part(left, slots, site)
+    if not rows or (left.text.lower() in _EVERYDAY and not _stands_alone(left)):
         return None
     for row in rows:
-        if row.selector not in said:
-            return Unread(one.text, row.selector, row.name, stops=True)
-    other = one.text.lower() not in _EVERYDAY and str(said[rows[0].selector].value) != rows[0].name
-    return Unread(one.text, rows[0].selector, rows[0].name, stops=other)
+        if row.selector not in slots:
+            return Unread(left.text, row.selector, row.name, stops=True)
+    other = left.text.lower() not in _EVERYDAY and str(slots[rows[0].selector].value) != rows[0].name
+    return Unread(left.text, rows[0].selector, rows[0].name, stops=other)
 
 
-def _in_part(one: Left, said: Slots, site: Site) -> Unread | None:
+def _in_part(left: Left, slots: Slots, site: Site) -> Unread | None:
     """Return the place that a word is a part of, as "the dev queue" is of gpu-a100-dev; each is asked about."""
-    word = one.text.lower()
+    word = left.text.lower()
     rows = [row for row in site.partitions if word in row.name.lower().split("-") and not row.routed]
-    if not rows or any(row.selector in said for row in rows) or word in _GPU_WORDS:
+    if not rows or any(row.selector in slots for row in rows) or word in _GPU_WORDS:
         return None
-    return Unread(one.text, rows[0].selector, rows[0].name if len(rows) == 1 else "", stops=True)
+    return Unread(left.text, rows[0].selector, rows[0].name if len(rows) == 1 else "", stops=True)
 
 
-def _stands_alone(one: Left) -> bool:
+def _stands_alone(left: Left) -> bool:
     """Tell whether a comma, an end or a word of place stands beside it on both sides."""
     beside = _ENDS | _PLACE_WORDS
-    return {*one.before[-1:], *one.behind[:1]} <= beside
+    return {*left.before[-1:], *left.behind[:1]} <= beside
 
 
-def is_item(one: Left, exactly: bool = False) -> bool:
+def is_item(left: Left, exactly: bool = False) -> bool:
     """Tell whether an everyday word is an item of its own: between commas, ends and values that were read, or led to.
 
     "prod, 6 hours", "6 hours in regular."; "in general" leads to no place. *exactly*: it is written as the site writes
     it, in capitals.
     """
-    prose = one.text.lower() in _PROSE and not exactly
-    before, behind = one.before[-1:], one.behind[:1]
+    prose = left.text.lower() in _PROSE and not exactly
+    before, behind = left.before[-1:], left.behind[:1]
     ends = not behind or behind[0] in _APART or behind[0][0].isupper()
-    if before and before[0] in _LEADS_TO and (not prose or one.text.lower() in _LED):
+    if before and before[0] in _LEADS_TO and (not prose or left.text.lower() in _LED):
         return ends or behind[0] in _GOES_ON
     begins = not before or before[0] in _APART or before[0][0].isupper() or before[0] in _UNITS
     return begins and ends and not prose
 
 
-def _corrects(one: Left) -> bool:
+def _corrects(left: Left) -> bool:
     """Tell whether a number stands behind a word that takes back or adds to another: "make it 8", "after job 12"."""
-    after_job = one.before[-1:] == ("job",) and not _WAITS.isdisjoint(one.before[:-1])
-    return after_job or not _LEADS.isdisjoint(one.before[-2:])
+    after_job = left.before[-1:] == ("job",) and not _WAITS.isdisjoint(left.before[:-1])
+    return after_job or not _LEADS.isdisjoint(left.before[-2:])
 
 
-def _is_one_of_two(one: Left) -> bool:
+def _is_one_of_two(left: Left) -> bool:
     """Tell whether a number is one of two that somebody leaves open: "4 or 8", "like 4? or 8?"."""
-    first, last = one.before[-2:], one.behind[:3]
-    return "or" in last and any(word.isdigit() for word in last) or "or" in first and one.behind[:1] != ("of",)
+    first, last = left.before[-2:], left.behind[:3]
+    return "or" in last and any(word.isdigit() for word in last) or "or" in first and left.behind[:1] != ("of",)
 
 
-def _counted(one: Left) -> str:
+def _counted(left: Left) -> str:
     """Return the slot that a number of nodes, GPUs or ranks would fill, "" where it counts something else.
 
     "4 of them" counts nodes; "500 GPU hours" is a budget, and "one process per GPU" what is done anyway.
     """
-    first, second = (*one.behind, "", "")[:2]
+    first, second = (*left.behind, "", "")[:2]
     if first == "of" and second in _THEM:
         return "nodes"
     if first not in _COUNTED or second in ("hour", "-", "each", "per"):

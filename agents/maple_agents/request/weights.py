@@ -51,36 +51,42 @@ class Weighed(NamedTuple):
 
 def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
     """Return what the readings of a request come to."""
-    places = [one for one in readings if one.name in ("partition", "queue", "qos", "account")]
-    readings = [one for one in readings if one.name not in ("gpu", "wish") or not _within(one, places)]
-    placed = sorted(((_place(line, one), one) for one in readings), key=lambda pair: (pair[0], pair[1].start))
+    places = [reading for reading in readings if reading.name in ("partition", "queue", "qos", "account")]
+    readings = [reading for reading in readings if reading.name not in ("gpu", "wish") or not _within(reading, places)]
+    placed = sorted(
+        ((_place(line, reading), reading) for reading in readings), key=lambda pair: (pair[0], pair[1].start)
+    )
     aside = asides(line)
     refused = denied(line, [place for place, _ in placed])
-    refused |= _outdone(line, [one for _, one in placed])
-    elided = list(_elided(line, [one for _, one in placed], aside))
-    meant = [one for at, (place, one) in enumerate(placed) if at not in refused and not aside[place[0]]]
-    meant = sorted([*meant, *elided], key=lambda one: one.start)
-    wishes = frozenset(str(one.value) for one in meant if one.name == WISH)
-    opens = [str(one.value) for one in meant if one.name == OPEN]
+    refused |= _outdone(line, [reading for _, reading in placed])
+    elided = list(_elided(line, [reading for _, reading in placed], aside))
+    meant = [reading for at, (place, reading) in enumerate(placed) if at not in refused and not aside[place[0]]]
+    meant = sorted([*meant, *elided], key=lambda reading: reading.start)
+    wishes = frozenset(str(reading.value) for reading in meant if reading.name == WISH)
+    opens = [str(reading.value) for reading in meant if reading.name == OPEN]
     doubts: list[Missing] = []
     chosen: dict[str, Reading] = {}
-    for name in dict.fromkeys(one.name for one in meant if one.name not in (WISH, OPEN, ARGUMENTS)):
-        one, others = _chosen(line, name, [one for one in meant if one.name == name])
+    for name in dict.fromkeys(reading.name for reading in meant if reading.name not in (WISH, OPEN, ARGUMENTS)):
+        one, others = _chosen(line, name, [reading for reading in meant if reading.name == name])
         if others and name in NAMES:
             doubts.append(_doubt(name, others))
         elif others:
             opens.append("two values for %s: %s and %s; say one" % (name.replace("_", " "), *others[:2]))
         chosen.update({name: one} if one is not None else {})
     _launcher_of_library(chosen, meant)
-    accounts = [one for at, (_, one) in enumerate(placed) if at in refused and one.name == "account"]
-    if accounts and "account" not in chosen and not any(one.slot == "account" for one in doubts):
+    accounts = [reading for at, (_, reading) in enumerate(placed) if at in refused and reading.name == "account"]
+    if accounts and "account" not in chosen and not any(missing.slot == "account" for missing in doubts):
         doubts.append(Missing("account", "the request says which it is not, %s; say which it is" % accounts[0].value))
     if re.search(_PLACEHOLDER, str(chosen["program"].value) if "program" in chosen else ""):
         doubts.append(Missing("program", "%s leaves a place open; say it whole" % chosen.pop("program").value))
-    runs = [one for one in meant if one.name == ARGUMENTS]
+    runs = [reading for reading in meant if reading.name == ARGUMENTS]
     if runs and "program" in chosen:
         chosen["program"] = joined(chosen["program"], runs)
-    unsaid = tuple(one for one in readings if one.name == ARGUMENTS and ("program" not in chosen or one not in runs))
+    unsaid = tuple(
+        reading
+        for reading in readings
+        if reading.name == ARGUMENTS and ("program" not in chosen or reading not in runs)
+    )
     return Weighed(chosen, wishes, tuple(dict.fromkeys(opens)), tuple(doubts), unsaid)
 
 
@@ -123,17 +129,19 @@ def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None
 
 def _narrowed(name: str, those: list[Reading]) -> list[Reading]:
     """Return the readings without those that a more exact one contains: "A100" beside "A100 80GB"."""
-    values = {str(one.value) for one in those}
+    values = {str(reading.value) for reading in those}
     if name == "launcher" and values & set(AGENTS):
-        return [one for one in those if one.value not in OUTER]
+        return [reading for reading in those if reading.value not in OUTER]
     if name == "paradigm":
         return _paradigms(those, values)
     if name == "model" and len(values) > 1:
-        return [one for one in those if not re.fullmatch(r"(?i)\d+(?:\.\d+)?[bm]", str(one.value))] or those
+        return [reading for reading in those if not re.fullmatch(r"(?i)\d+(?:\.\d+)?[bm]", str(reading.value))] or those
     if name == "gpu" and len(values) > 1:
         return _gpus(those)
     if name in ("program",) and len(values) > 1:
-        return [one for one in those if not any(_shorter(str(one.value), str(other.value)) for other in those)] or those
+        return [
+            reading for reading in those if not any(_shorter(str(reading.value), str(other.value)) for other in those)
+        ] or those
     return those
 
 
@@ -144,23 +152,23 @@ def _shorter(name: str, command: str) -> bool:
 
 def _paradigms(those: list[Reading], values: set[str]) -> list[Reading]:
     if "3d" in values or {"tensor parallel", "pipeline parallel"} <= values:
-        three = [one for one in those if one.value == "3d"]
-        return three or [next(one for one in those if one.value == "tensor parallel")._replace(value="3d")]
+        three = [reading for reading in those if reading.value == "3d"]
+        return three or [next(reading for reading in those if reading.value == "tensor parallel")._replace(value="3d")]
     if "accelerate-ddp" in values and "ddp" in values:
-        return [one._replace(strength=SAID) for one in those if one.value == "accelerate-ddp"]
+        return [reading._replace(strength=SAID) for reading in those if reading.value == "accelerate-ddp"]
     if "accelerate-ddp" in values and len(values) > 1:
-        return [one for one in those if one.value != "accelerate-ddp"]
+        return [reading for reading in those if reading.value != "accelerate-ddp"]
     return those
 
 
 def _gpus(those: list[Reading]) -> list[Reading]:
-    def squeezed(one: Reading) -> str:
-        return re.sub(r"[^a-z0-9]", "", str(one.value).lower())
+    def squeezed(reading: Reading) -> str:
+        return re.sub(r"[^a-z0-9]", "", str(reading.value).lower())
 
     return [
-        one
-        for one in those
-        if not any(squeezed(other) != squeezed(one) and squeezed(one) in squeezed(other) for other in those)
+        reading
+        for reading in those
+        if not any(squeezed(other) != squeezed(reading) and squeezed(reading) in squeezed(other) for other in those)
     ]
 
 
@@ -172,14 +180,14 @@ def _together(those: list[Reading]) -> Reading:
 
 def _apart(those: list[Reading]) -> list[str]:
     """Return the lines that bring environments, each once; a module that a longer list has too is not loaded twice."""
-    values = list(dict.fromkeys(str(one.value) for one in those))
+    values = list(dict.fromkeys(str(reading.value) for reading in those))
     words = {value: {*value.split()} for value in values}
     return [one for one in values if not any(words[one] < words[other] for other in values if other != one)]
 
 
 def _set(those: list[Reading]) -> Reading:
     """Return all variables as one; of two values for one variable the later stands."""
-    values = dict(str(one.value).split("=", 1) for one in those)
+    values = dict(str(reading.value).split("=", 1) for reading in those)
     return those[0]._replace(value=" ".join("%s=%s" % pair for pair in values.items()), end=those[-1].end)
 
 
@@ -201,7 +209,7 @@ def _outdone(line: Line, readings: Sequence[Reading]) -> set[int]:
     found: set[int] = set()
     for part in line.find(_OF_THEM):
         start = line.words[part.first].start
-        before = [at for at, one in enumerate(readings) if one.name in INTEGERS and one.end <= start]
+        before = [at for at, reading in enumerate(readings) if reading.name in INTEGERS and reading.end <= start]
         found.update(before[-1:])
     return found
 
@@ -211,12 +219,12 @@ _OF_THEM = r"(?:need|want|only|just|use|take|get|request|reserve) (?P<n>\d+) of 
 
 def _elided(line: Line, readings: Sequence[Reading], aside: Sequence[bool]) -> Iterator[Reading]:
     """Yield the values whose unit was said before: "instead of 2 nodes use 4", "4 nodes, no, make that 8"."""
-    counts = [one for one in readings if one.name in INTEGERS or one.name in (GPUS, RANKS, "walltime")]
+    counts = [reading for reading in readings if reading.name in INTEGERS or reading.name in (GPUS, RANKS, "walltime")]
     for found in (*line.find(_AGAIN), *line.find(_OF_THEM)):
         first, last = line.group(found, "n")
         word = line.words[last]
-        before = [one for one in counts if one.end <= word.start and _place(line, one)[1] >= first - 12]
-        if not before or any(one.start <= word.start < one.end for one in counts) or aside[last]:
+        before = [reading for reading in counts if reading.end <= word.start and _place(line, reading)[1] >= first - 12]
+        if not before or any(reading.start <= word.start < reading.end for reading in counts) or aside[last]:
             continue
         like = before[-1]
         value = int(word.lex)
@@ -240,7 +248,7 @@ def _launcher_of_library(chosen: dict[str, Reading], meant: Sequence[Reading]) -
     """Where FSDP or ZeRO was said "with Accelerate", Accelerate is the launcher."""
     if "launcher" in chosen or "paradigm" not in chosen:
         return
-    for one in meant:
-        launcher = _LIBRARY_LAUNCHERS.get(str(one.value)) if one.name == "paradigm" else None
-        if launcher and chosen["paradigm"].value != one.value:
-            chosen["launcher"] = one._replace(name="launcher", value=launcher)
+    for reading in meant:
+        launcher = _LIBRARY_LAUNCHERS.get(str(reading.value)) if reading.name == "paradigm" else None
+        if launcher and chosen["paradigm"].value != reading.value:
+            chosen["launcher"] = reading._replace(name="launcher", value=launcher)

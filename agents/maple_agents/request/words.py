@@ -98,7 +98,7 @@ def read_english(text: str, those: tuple[SiteNames, ...], nearest: Nearest | Non
     """Return what an English *text* says."""
     line, readings, taken = _readings(forms.plain_form(text), those)
     weighed = weigh(line, readings)
-    asked = _asked(weighed, line, text, [*taken, *((one.start, one.end) for one in readings)])
+    asked = _asked(weighed, line, text, [*taken, *((reading.start, reading.end) for reading in readings)])
     return _with_nearest(asked, nearest) if nearest is not None else asked
 
 
@@ -153,7 +153,7 @@ def _readings(text: str, those: tuple[SiteNames, ...]) -> tuple[Line, list[Readi
     details, of_details = particulars.read(masked)
     masked = _masked(masked, of_details)
     short = list(forms.read(masked))
-    masked = _masked(masked, [(one.start, one.end) for one in short if one.name != "walltime"])
+    masked = _masked(masked, [(reading.start, reading.end) for reading in short if reading.name != "walltime"])
     if "/" in masked:
         masked = lexemes.with_commas(masked, plain(masked), lambda part: _named(part, part, those)[0])
     flat = plain(masked)
@@ -183,8 +183,8 @@ def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
 def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, int]]) -> Asked:
     readings = dict(weighed.readings)
     doubts = [*weighed.doubts, *durations.doubts(line, readings), *counts.doubts(line, readings)]
-    for one in doubts:
-        readings.pop(one.slot, None)
+    for missing in doubts:
+        readings.pop(missing.slot, None)
     said = counts.counts_said(readings)
     bare = readings.pop(GPUS, None)
     wrong = list(weighed.contradictions)
@@ -200,7 +200,7 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
     wrong += counts.contradictions(said)
     _rank_slot(readings, said)
     _gpu_slot(readings)
-    slots = Slots(_slot(one, text) for one in readings.values() if one.name in NAMES)
+    slots = Slots(_slot(reading, text) for reading in readings.values() if reading.name in NAMES)
     unread = leftover(line, spans)
     return Asked(
         slots,
@@ -211,7 +211,10 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
         gpus_open=bare is not None and bool(said.nodes and said.nodes > 1),
         names=unread.names,
         came_from=str(readings[FROM].value) if FROM in readings else "",
-        left=(*left(line, spans), *(apart(one.start, one.end, text) for one in (*weighed.arguments, *dropped))),
+        left=(
+            *left(line, spans),
+            *(apart(reading.start, reading.end, text) for reading in (*weighed.arguments, *dropped)),
+        ),
         doubts=tuple(doubts),
     )
 
@@ -309,18 +312,18 @@ _OF_GPU = frozenset(("gpu", "GPU", "hbm", "vram", "card"))
 
 def sized(words: Sequence[Token]) -> tuple[list[Token], list[Reading]]:
     """Return the words with every amount as one word `SIZE`, and the amounts that say which GPU is wanted."""
-    found: list[Token] = []
+    tokens: list[Token] = []
     at = 0
     while at < len(words):
         taken = _taken(words, at)
         if taken:
             last = words[at + taken - 1]
-            found.append(Token("size", words[at].lex, "SIZE", words[at].start, last.end, words[at].glued))
+            tokens.append(Token("size", words[at].lex, "SIZE", words[at].start, last.end, words[at].glued))
             at += taken
         else:
-            found.append(words[at])
+            tokens.append(words[at])
             at += 1
-    return found, [one for at, word in enumerate(found) if word.lex == "SIZE" for one in _of_gpu(found, at)]
+    return tokens, [reading for at, word in enumerate(tokens) if word.lex == "SIZE" for reading in _of_gpu(tokens, at)]
 
 
 def _taken(words: Sequence[Token], at: int) -> int:
@@ -334,8 +337,8 @@ def _taken(words: Sequence[Token], at: int) -> int:
 def _of_gpu(words: Sequence[Token], at: int) -> list[Reading]:
     """Return a reading where the amount stands beside a GPU: "80 GB A100s", "GPUs with 80 GB", "40GB cards"."""
     word = words[at]
-    behind = [one.lex for one in words[at + 1 : at + 3]]
-    before = [one.lex for one in words[max(0, at - 3) : at]]
+    behind = [token.lex for token in words[at + 1 : at + 3]]
+    before = [token.lex for token in words[max(0, at - 3) : at]]
     near = bool(behind) and (behind[0] in _OF_GPU or behind[0] in ("nvidia", "of") and behind[-1] in _OF_GPU)
     beside = (
         near

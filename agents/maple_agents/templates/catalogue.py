@@ -33,52 +33,56 @@ def fitting(
     where somebody has read them already.
     """
     known = templates.load() if among is None else among
-    found = [one for one in known if _fits(one, paradigm, site, file) and suits(one, ranks)]
-    return sorted(found, key=lambda one: (*_order(one, paradigm, site, file), one.name))
+    launch_files = [
+        launch_file for launch_file in known if _fits(launch_file, paradigm, site, file) and suits(launch_file, ranks)
+    ]
+    return sorted(launch_files, key=lambda launch_file: (*_order(launch_file, paradigm, site, file), launch_file.name))
 
 
-def suits(one: LaunchFile, ranks: int | None) -> bool:
+def suits(launch_file: LaunchFile, ranks: int | None) -> bool:
     """Tell whether the template starts a world of that size; None: not known."""
-    return one.when.ranks == "" or ranks is None or ranks > 1
+    return launch_file.when.ranks == "" or ranks is None or ranks > 1
 
 
-def launch_words(one: LaunchFile, environment: Environment | None, ranks_per_node: int) -> list[str]:
+def launch_words(launch_file: LaunchFile, environment: Environment | None, ranks_per_node: int) -> list[str]:
     """Return the template's `launch` with the words that the site wants of the outer launcher; slots unfilled."""
-    outer, inner = one.launch
-    return [" ".join([outer, *_site_words(one, environment, ranks_per_node)]), inner]
+    outer, inner = launch_file.launch
+    return [" ".join([outer, *_site_words(launch_file, environment, ranks_per_node)]), inner]
 
 
-def _site_words(one: LaunchFile, environment: Environment | None, ranks_per_node: int) -> list[str]:
+def _site_words(launch_file: LaunchFile, environment: Environment | None, ranks_per_node: int) -> list[str]:
     meant = [
         option
         for option in (environment.options if environment else ())
-        if option.over == one.when.over and option.launcher in ("", one.when.launcher)
+        if option.over == launch_file.when.over and option.launcher in ("", launch_file.when.launcher)
     ]
     exact = [option.words for option in meant if option.ranks_per_node == ranks_per_node]
     return exact or [option.words for option in meant if not option.ranks_per_node]
 
 
-def _fits(one: LaunchFile, paradigm: Paradigm, site: Site, file: SiteFile | None) -> bool:
+def _fits(launch_file: LaunchFile, paradigm: Paradigm, site: Site, file: SiteFile | None) -> bool:
     return (
-        one.when.scheduler == site.scheduler
-        and one.when.launcher in paradigm.launchers
-        and site.launcher(one.when.over) in STATES
-        and site.launcher(one.when.launcher) != "absent"
-        and _made_by(one, site.maker(one.when.over))
-        and _read(one) <= (_told(file.ranks if file else None) or _read(one))
+        launch_file.when.scheduler == site.scheduler
+        and launch_file.when.launcher in paradigm.launchers
+        and site.launcher(launch_file.when.over) in STATES
+        and site.launcher(launch_file.when.launcher) != "absent"
+        and _made_by(launch_file, site.maker(launch_file.when.over))
+        and _read(launch_file) <= (_told(file.ranks if file else None) or _read(launch_file))
     )
 
 
-def _made_by(one: LaunchFile, maker: str) -> bool:
+def _made_by(launch_file: LaunchFile, maker: str) -> bool:
     """Tell whether a launcher of that maker takes the words. Where nobody knows whose it is, Hydra's are the ones that
     most take; what its tasks read to know who they are, another's would not have.
     """
-    return one.when.maker in ("", maker) or (maker == "" and one.when.maker == "hydra" and not _read(one))
+    return launch_file.when.maker in ("", maker) or (
+        maker == "" and launch_file.when.maker == "hydra" and not _read(launch_file)
+    )
 
 
-def _read(one: LaunchFile) -> frozenset[str]:
+def _read(launch_file: LaunchFile) -> frozenset[str]:
     """Return whose variables the tasks read to know who they are."""
-    return _families(_MPI.findall(one.launch[1]))
+    return _families(_MPI.findall(launch_file.launch[1]))
 
 
 def _told(ranks: Ranks | None) -> frozenset[str]:
@@ -90,12 +94,12 @@ def _families(names: list[str]) -> frozenset[str]:
     return frozenset(_FAMILY[family] for family in (name.split("_")[0] for name in names) if family in _FAMILY)
 
 
-def _order(one: LaunchFile, paradigm: Paradigm, site: Site, file: SiteFile | None) -> tuple[int, ...]:
+def _order(launch_file: LaunchFile, paradigm: Paradigm, site: Site, file: SiteFile | None) -> tuple[int, ...]:
     return (
-        _standing(one.when.launcher, site, file),
-        paradigm.launchers.index(one.when.launcher),
-        STATES.index(site.launcher(one.when.over)),
-        OVER.index(one.when.over),  # where nobody knows better, first what comes with the scheduler
+        _standing(launch_file.when.launcher, site, file),
+        paradigm.launchers.index(launch_file.when.launcher),
+        STATES.index(site.launcher(launch_file.when.over)),
+        OVER.index(launch_file.when.over),  # where nobody knows better, first what comes with the scheduler
     )
 
 

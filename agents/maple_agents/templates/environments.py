@@ -117,12 +117,12 @@ def described(site_id: str) -> Described:
     return Described(sites.load(site_id), checked, load(site_id))
 
 
-def draft(one: Described) -> str:
+def draft(described: Described) -> str:
     """Return the text of `environment/<site>.toml`: it passes `lint`, and names facts by their place in the site file.
 
     The first way to PyTorch is taken, every variable that the centre recommends, and a demand with one fixed value.
     """
-    file = one.file
+    file = described.file
     modules = ["modules.pytorch.0"] if file.modules and file.modules.pytorch else []
     variables = [
         "network.variables.%d" % at
@@ -135,7 +135,7 @@ def draft(one: Described) -> str:
         "why = %s" % _text(_WHY),
         "sources = [%s]" % ", ".join(map(_text, _sources(file))),
     ]
-    if one.site.scheduler == "pbs":
+    if described.site.scheduler == "pbs":
         lines.append("first = [{ line = %s, why = %s }]" % (_text('cd "$PBS_O_WORKDIR"'), _text(_BEGINS_AT_HOME)))
     lines += ["modules = [%s]" % ", ".join(map(_text, modules)), *([] if modules else [_UNKNOWN])]
     if variables:
@@ -155,8 +155,8 @@ def _demands(file: SiteFile) -> Iterator[str]:
 
 
 def _sources(file: SiteFile) -> Sequence[str]:
-    told: list[Fact] = [*(file.modules.pytorch[:1] if file.modules else ()), *([file.network] if file.network else ())]
-    known = [source for fact in [*told, file.scheduler] for source in fact.source if source in file.sources]
+    facts: list[Fact] = [*(file.modules.pytorch[:1] if file.modules else ()), *([file.network] if file.network else ())]
+    known = [source for fact in [*facts, file.scheduler] for source in fact.source if source in file.sources]
     return list(dict.fromkeys(known)) or list(file.sources)[:1] or [_PAGES[file.scheduler.type]]
 
 

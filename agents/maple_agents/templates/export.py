@@ -21,10 +21,10 @@ def exported() -> dict[str, Any]:
 
     The order is always the same, and nothing in it depends on where the files lie. Raises `ValueError`, `OSError`.
     """
-    launches = {one.name: one for one in templates.load()}
+    launches = {launch_file.name: launch_file for launch_file in templates.load()}
     return {
         "paradigms": {name: _plain(paradigms.load(name)) for name in paradigms.names()},
-        "launches": {name: _plain(one) for name, one in sorted(launches.items())},
+        "launches": {name: _plain(launch_file) for name, launch_file in sorted(launches.items())},
         "environments": {name: _plain(environments.load(name)) for name in environments.names()},
         "models": {name: _plain(read(model_facts.Family, path)) for name, path in paths(model_facts.KIND).items()},
         "sites": {site_id: compositions(site_id, list(launches.values())) for site_id in sites.ids()},

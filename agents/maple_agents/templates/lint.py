@@ -77,7 +77,7 @@ def _phrases() -> Iterator[str]:
     said = [("paradigm/%s.toml" % name, paradigms.load(name).phrases) for name in paradigms.names()]
     for name, path in paths(model_facts.KIND).items():
         family = read(model_facts.Family, path)
-        said += [("models/%s.toml: %s" % (name, one.name), one.phrases) for one in family.members]
+        said += [("models/%s.toml: %s" % (name, member.name), member.phrases) for member in family.members]
     for owner, phrases in said:
         for phrase in phrases:
             if phrase != phrase.lower().strip():
@@ -116,33 +116,35 @@ def _sites() -> Iterator[str]:
                 yield "launch: nothing starts %s on %s" % (name, site_id)
 
 
-def _revisions(one: Described, known: Mapping[str, Paradigm], launches: Mapping[str, LaunchFile]) -> Iterator[str]:
+def _revisions(
+    described: Described, known: Mapping[str, Paradigm], launches: Mapping[str, LaunchFile]
+) -> Iterator[str]:
     """A part that is another than when it was run has another revision, so that people see that it is."""
     try:
-        ran = proofs.load(one.site.id)
+        ran = proofs.load(described.site.id)
     except ValueError as error:
         yield str(error)
         return
     for name, proof in ran.items():
         paradigm, launch = known.get(name), launches.get(proof.launch)
         if paradigm is None or launch is None:
-            yield "verified/%s.toml: %s: there is no such part any more" % (one.site.id, name)
+            yield "verified/%s.toml: %s: there is no such part any more" % (described.site.id, name)
             continue
-        now = composition_revision(one.site, paradigm, launch, one.environment)
-        told = (launch.revision, paradigm.revision, one.environment.revision if one.environment else 0)
-        if proofs.unraised(proof, one.site, now, told):
+        now = composition_revision(described.site, paradigm, launch, described.environment)
+        told = (launch.revision, paradigm.revision, described.environment.revision if described.environment else 0)
+        if proofs.unraised(proof, described.site, now, told):
             yield "verified/%s.toml: %s: a part has changed since it was run, but no revision was raised" % (
-                one.site.id, name)  # fmt: skip
+                described.site.id, name)  # fmt: skip
 
 
-def _environment(one: Described, part: Environment) -> Iterator[str]:
-    yield from _sources(one.file, part)
-    yield from _references(one.file, part)
-    yield from _directives(one, part)
-    yield from _options(one, part)
+def _environment(described: Described, part: Environment) -> Iterator[str]:
+    yield from _sources(described.file, part)
+    yield from _references(described.file, part)
+    yield from _directives(described, part)
+    yield from _options(described, part)
     if part.internet not in INTERNET:
         yield "internet: %r is none of %s" % (part.internet, ", ".join(filter(None, INTERNET)))
-    if part.internet == "proxy" and not (one.file.proxy and one.file.proxy.https):
+    if part.internet == "proxy" and not (described.file.proxy and described.file.proxy.https):
         yield "internet: the site file names no proxy"
 
 
@@ -181,8 +183,10 @@ def _not_avoided(file: SiteFile, path: str, key: str) -> list[str]:
     return [] if status in ("recommended", "") else ["%s: %s is %s, not recommended" % (key, path, status)]
 
 
-def _directives(one: Described, part: Environment) -> Iterator[str]:
-    refused = {option for refusal in one.site.refusals if refusal.effect == "refused" for option in refusal.options}
+def _directives(described: Described, part: Environment) -> Iterator[str]:
+    refused = {
+        option for refusal in described.site.refusals if refusal.effect == "refused" for option in refusal.options
+    }
     for directive in part.directives:
         if directive.option.startswith("-"):
             yield "directives: %r is written without dashes" % directive.option
@@ -191,11 +195,11 @@ def _directives(one: Described, part: Environment) -> Iterator[str]:
         yield from _slots("directives.%s" % directive.option, directive.value)
 
 
-def _options(one: Described, part: Environment) -> Iterator[str]:
+def _options(described: Described, part: Environment) -> Iterator[str]:
     for option in part.options:
-        if option.over not in one.file.launcher:
+        if option.over not in described.file.launcher:
             yield "options: no [launcher.%s] in the site file%s" % (
-                option.over, nearest(option.over, one.file.launcher))  # fmt: skip
+                option.over, nearest(option.over, described.file.launcher))  # fmt: skip
         yield from _slots("options.%s" % option.over, option.words)
 
 

@@ -47,7 +47,7 @@ def load() -> list[Family]:
 
 def find(name: str) -> tuple[Family, Member] | None:
     """Return the family and member of a model's normal name, None where it is not known."""
-    return next(((family, one) for family in load() for one in family.members if one.name == name), None)
+    return next(((family, member) for family in load() for member in family.members if member.name == name), None)
 
 
 def fact(file: SiteFile, key_path: str) -> Any:

@@ -45,13 +45,13 @@ def as_json(wanted: Wanted, made: Verified, ranks_at_most: int = RANKS_AT_MOST) 
         "result": verdict.result.value,
         "reasons": [
             {
-                "kind": one.kind.value, "says": one.says, "remedy": one.remedy, "line": one.line,
-                "ranks": list(one.ranks), "hosts": list(one.hosts),
+                "kind": reason.kind.value, "says": reason.says, "remedy": reason.remedy, "line": reason.line,
+                "ranks": list(reason.ranks), "hosts": list(reason.hosts),
             }
-            for one in verdict.reasons
+            for reason in verdict.reasons
         ],
-        "warnings": [{"line": one.line, "says": one.says} for one in verdict.warnings],
-        "differences": [one.__dict__ for one in verdict.differences],
+        "warnings": [{"line": warning.line, "says": warning.says} for warning in verdict.warnings],
+        "differences": [difference.__dict__ for difference in verdict.differences],
         "compared": {"values": verdict.values, "known": verdict.known},
         "aside": list(made.aside),
         "steps": [_step(run, names, ranks_at_most) for run in made.runs],

@@ -276,7 +276,11 @@ class _Verification:
             names,
             output.decode("utf-8", "replace"),
             self.wanted.seconds,
-            tuple((line_of(self.state.job.source, one.at.start), one.says) for one in self.state.findings if one.at),
+            tuple(
+                (line_of(self.state.job.source, finding.at.start), finding.says)
+                for finding in self.state.findings
+                if finding.at
+            ),
             self.wanted.environ.get("MAPLE_MINIAPP_DEVICE") != "cpu",
         )
         runs = [run for line, stages in self.lines for run in runs_of(line, stages, facts[line.name])]

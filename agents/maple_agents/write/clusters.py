@@ -65,7 +65,7 @@ def _checked(site_id: str) -> dict[str, Any]:
         "file": checked,
         "environment": environments.load(site_id),
         "paradigms": known,
-        "launches": {name: catalogue.fitting(one, site, checked) for name, one in known.items()},
+        "launches": {name: catalogue.fitting(paradigm, site, checked) for name, paradigm in known.items()},
         "families": model_facts.load(),
     }
 
@@ -75,7 +75,9 @@ def _key(site_id: str) -> str:
     here = os.path.dirname(__file__)
     folders = [os.path.normpath(os.path.join(here, one)) for one in _CODE]
     folders += [one for name in FOLDERS for one in places.folders(os.path.join("templates", name))]
-    found = [(one.path, one.stat().st_mtime_ns) for folder in folders for one in os.scandir(folder) if one.is_file()]
+    found = [
+        (entry.path, entry.stat().st_mtime_ns) for folder in folders for entry in os.scandir(folder) if entry.is_file()
+    ]
     with open(sites.path(site_id), "rb") as file:
         source = file.read()
     return hashlib.sha256(("%s %s" % (__version__, sorted(found))).encode() + b"\0" + source).hexdigest()
@@ -157,4 +159,4 @@ def _attributes(table: BaseModel) -> dict[str, Any]:
 
 def _properties(shape: type) -> list[str]:
     ours = [one for one in shape.__mro__ if one.__module__.startswith("maple_agents")]
-    return [name for one in ours for name, value in vars(one).items() if isinstance(value, property)]
+    return [name for our in ours for name, value in vars(our).items() if isinstance(value, property)]

@@ -34,7 +34,7 @@ class Made(NamedTuple):
 
 
 def make(
-    said: Slots,
+    slots: Slots,
     cluster: Cluster,
     wishes: Set[str] = frozenset(),
     earlier: Mapping[str, str] = {},
@@ -46,8 +46,8 @@ def make(
 
     Raises `Refused` with one line where it cannot be had, `Mistaken` where the script made breaks a rule.
     """
-    plan = decide_plan(said, cluster, wishes, earlier, ranks, gpu_kinds, hints)
-    if "program" not in said:
+    plan = decide_plan(slots, cluster, wishes, earlier, ranks, gpu_kinds, hints)
+    if "program" not in slots:
         return _without_program(plan)
     if isinstance(plan, Lacking):
         return plan
@@ -140,7 +140,7 @@ def checked(script: bytes, cluster: Cluster) -> Decision:
     from maple_submit_filter.bash.check import parses
 
     decision = decide(submission(script, cluster.site.scheduler), cluster.site)
-    mistakes = [one for one in decision.findings if one.code != UNDER_USE]
+    mistakes = [finding for finding in decision.findings if finding.code != UNDER_USE]
     if mistakes or decision.verdict == "unread":
         first = mistakes[0] if mistakes else None
         if first is not None and first.site_fact.startswith("unfit."):

@@ -56,7 +56,7 @@ class Plan(NamedTuple):
         """Return the value of a slot, said or assumed; None where it is neither."""
         if name in self.said:
             return self.said[name].value
-        return next((one.value for one in self.assumed if one.slot == name), None)
+        return next((assumed.value for assumed in self.assumed if assumed.slot == name), None)
 
     def text(self, name: Name) -> str:
         """Return the value of a slot as text, "" where it is neither said nor assumed."""

@@ -160,8 +160,8 @@ def install(folder: str, **options: Any) -> None:
     done = installation.install(made)
     _tell(f"{'installed' if done.new else 'already there:'} {done.release} below {made.prefix}")
     _tell(f"mode {done.mode}: {MODES[done.mode]}; maple admin mode changes it")
-    for one in done.placed:
-        _tell_of_command(one, made.real)
+    for placed in done.placed:
+        _tell_of_command(placed, made.real)
     for why, names in commands_left_out(made.folder, done.placed).items():
         _tell(f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} not placed for all users: {why}", err=True)
     for real in made.real.values():
@@ -180,15 +180,15 @@ def _tell(text: str, err: bool = False) -> None:
         click.echo("\n".join(rows), err=err)
 
 
-def _tell_of_command(one: Placed, real: Mapping[str, Path]) -> None:
+def _tell_of_command(placed: Placed, real: Mapping[str, Path]) -> None:
     """Print what was put on PATH."""
     from ..install.place import LINK
 
-    if one.kind == LINK:
-        _tell(f"{one.path} is a link to {one.what}")
+    if placed.kind == LINK:
+        _tell(f"{placed.path} is a link to {placed.what}")
         return
-    form = "a link to" if one.kind == "link" else "a copy of"
-    _tell(f"{one.path} is {form} the front; real: {real[Path(one.path).name]}")
+    form = "a link to" if placed.kind == "link" else "a copy of"
+    _tell(f"{placed.path} is {form} the front; real: {real[Path(placed.path).name]}")
 
 
 def _tell_of_service(service: Service, new: bool, first: bool) -> None:
@@ -227,15 +227,15 @@ def uninstall(prefix: str) -> None:
     from ..install.release.layout import read_receipt
     from ..install.service.service_files import UNITS
 
-    told = read_receipt(layout.layout(absolute(prefix, "--prefix")))
+    receipt = read_receipt(layout.layout(absolute(prefix, "--prefix")))
     memory = _store(daemon_toml(prefix))  # as long as its settings are there
-    written = [os.path.basename(one.path) for one in told.written] if told is not None else []
+    written = [os.path.basename(placed.path) for placed in receipt.written] if receipt is not None else []
     if written:
         stop = "systemctl stop maple-daemon.socket maple-daemon.service"
         _tell(f"if the service is running: {stop if set(UNITS) & set(written) else 'end it (pkill -x maple-daemon)'}")
     left = retreat.uninstall(absolute(prefix, "--prefix"))
-    for one in left:
-        _tell(f"left: {one.path} {one.why}", err=True)
+    for leftover in left:
+        _tell(f"left: {leftover.path} {leftover.why}", err=True)
     _tell(f"{'nothing else' if left else 'nothing'} that was installed is left below {prefix}")
     _tell("shells that are open may still look for the command there: hash -r, or a new shell")
     if written:
@@ -309,16 +309,16 @@ def doctor(prefix: str, as_json: bool, job: bool, wait: float, words: tuple[str,
 
     where = layout.layout(absolute(prefix, "--prefix"))
     checks = examine(where.prefix, os.environ.get("PATH", ""))
-    if job and (told := read_receipt(where)) is not None:
+    if job and (receipt := read_receipt(where)) is not None:
         click.echo(f"a job is submitted, and waited for: up to {wait:.0f} s", err=True)
-        checks += trial_job.tried(where, told, words, wait)
+        checks += trial_job.tried(where, receipt, words, wait)
     elif words:
         raise Refused("WORDS are for a job, and none is asked for", "add --job")
     if as_json:
-        click.echo(json.dumps([one._asdict() for one in checks], indent=1))
+        click.echo(json.dumps([check._asdict() for check in checks], indent=1))
     else:
         table(checks)
-    if any(one.state == "wrong" for one in checks):
+    if any(check.state == "wrong" for check in checks):
         raise click.exceptions.Exit(1)
 
 

@@ -140,11 +140,11 @@ def main(path: str | None, check: bool, foreground: bool, roles: tuple[str, ...]
         sys.exit(2)
 
 
-def _changed(told: Settings, foreground: bool, roles: tuple[str, ...], socket: str | None) -> Settings:
+def _changed(settings: Settings, foreground: bool, roles: tuple[str, ...], socket: str | None) -> Settings:
     more: dict[str, object] = {"log": "text"} if foreground else {}
     more |= {"roles": list(roles)} if roles else {}
     more |= {"socket": socket} if socket else {}
-    return told.model_copy(update=more)
+    return settings.model_copy(update=more)
 
 
 def _of_installation() -> str:
@@ -165,8 +165,8 @@ def _checked(settings: Settings, wrong: list[str], path: str) -> int:
         click.echo("maple-daemon: %s" % line, err=True)
     if wrong:
         return 2
-    found = rules_in_force.read(settings.conf) if settings.conf else rules_in_force.generic()
-    said = (found.site.id, found.policy.mode, settings.socket, path or "defaults, or /etc/maple/daemon.toml")
+    in_force = rules_in_force.read(settings.conf) if settings.conf else rules_in_force.generic()
+    said = (in_force.site.id, in_force.policy.mode, settings.socket, path or "defaults, or /etc/maple/daemon.toml")
     click.echo("settings are right: %s, mode %s, socket %s (%s)" % said)
     return 0
 

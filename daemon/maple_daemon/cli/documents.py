@@ -55,8 +55,8 @@ def add(everybody: bool | None, paths: Tuple[str, ...]) -> None:
         made, wrong = documents.add(paths, folder)
     except OSError as error:
         raise Complaint("%s: %s" % (folder, (error.strerror or str(error)).lower()), "nothing was kept") from None
-    for one in made:
-        click.echo("%s: %d passages" % (safe(one.source), len(one.pieces)))
+    for document in made:
+        click.echo("%s: %d passages" % (safe(document.source), len(document.pieces)))
     for line in wrong:
         click.echo("maple: " + safe(line), err=True)
     if wrong or not made:
@@ -75,7 +75,7 @@ def list_(as_json: bool) -> None:
     """
     from maple_agents.diagnose.documents import folders as documents
 
-    found = sorted(documents.every(), key=lambda one: one.source)
+    found = sorted(documents.every(), key=lambda document: document.source)
     if as_json:
         rows = [{"source": safe(one.source), "passages": len(one.pieces), "added": one.added, "sha256": one.sha256,
                  "own": one.own} for one in found]  # fmt: skip
@@ -83,9 +83,12 @@ def list_(as_json: bool) -> None:
         return
     if not found:
         click.echo("no documents; maple admin docs add PATH keeps some")
-    for one in found:
-        day = time.strftime("%Y-%m-%d", time.localtime(one.added))
-        click.echo("%s  %5d passages  %-5s %s" % (day, len(one.pieces), "own" if one.own else "site", safe(one.source)))
+    for document in found:
+        day = time.strftime("%Y-%m-%d", time.localtime(document.added))
+        click.echo(
+            "%s  %5d passages  %-5s %s"
+            % (day, len(document.pieces), "own" if document.own else "site", safe(document.source))
+        )
 
 
 @docs.command()
@@ -127,15 +130,15 @@ def search(words: Tuple[str, ...], most: int, as_json: bool) -> None:
     """
     from maple_agents.diagnose.documents.search import installed
 
-    found = installed().search(" ".join(words), most)
+    match = installed().search(" ".join(words), most)
     if as_json:
         rows = [{"file": safe(document.source), "line": piece.line, "heading": safe(piece.heading),
-                 "text": safe(piece.text), "fit": round(fit, 2)} for document, piece, fit in found]  # fmt: skip
+                 "text": safe(piece.text), "fit": round(fit, 2)} for document, piece, fit in match]  # fmt: skip
         click.echo(json.dumps(rows, indent=1))
         return
-    if not found:
+    if not match:
         click.echo("nothing")
-    for document, piece, fit in found:
+    for document, piece, fit in match:
         where = "%s:%d" % (document.source, piece.line) if piece.line else document.source
         click.echo("%.2f  %s  %s" % (fit, safe(where), safe(piece.heading)))
         click.echo("      " + safe(piece.text[:SHOWN]))

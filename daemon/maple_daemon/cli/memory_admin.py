@@ -152,7 +152,7 @@ def report_of_memory(path: str, since: str, show: bool, after: bool = False) -> 
         facts = facts_of(store.counted(first), first)
     if show:
         click.echo("\n" * after, nl=False)
-        table(facts, {one.code: one.title for one in rules()})
+        table(facts, {rule.code: rule.title for rule in rules()})
     return facts
 
 
@@ -235,16 +235,16 @@ def list_(path: str, as_json: bool) -> None:
     from ..learn.corrections import concerns
 
     settings = settings_of(path)
-    found = _candidates(settings)
+    candidates = _candidates(settings)
     if as_json:
-        told = [{**one._asdict(), "concerns": concerns(one)} for one in found]
+        told = [{**candidate._asdict(), "concerns": concerns(candidate)} for candidate in candidates]
         click.echo(json.dumps({"users": settings.corrections.users, "candidates": told}, indent=1))
         return
-    if not found:
+    if not candidates:
         click.echo("no correction yet that %d users agree on" % settings.corrections.users)
         return
     click.echo("%-8s %6s %6s %6s  %s" % ("rule", "ran", "failed", "users", "template or site key"))
-    for one in found:
+    for one in candidates:
         click.echo("%-8s %6d %6d %6d  %s" % (one.code, one.ran, one.failed, one.users, one.fact or "-"))
 
 
@@ -275,13 +275,13 @@ def approve(path: str, template: str, reason: str, dry_run: bool) -> None:
         raise Complaint("--reason says nothing", "explain in one sentence why this template can be trusted")
     settings = settings_of(path)
     try:
-        one = chosen(_candidates(settings), template)
+        candidate = chosen(_candidates(settings), template)
         approval = Approval(_site(settings), reason, datetime.date.today())
         if dry_run:
             with open(tables.paths(templates.KIND)[template], "rb") as file:
-                click.echo(revised(file.read(), one, approval), nl=False)
+                click.echo(revised(file.read(), candidate, approval), nl=False)
             return
-        written = write(template, one, approval)
+        written = write(template, candidate, approval)
     except Refused as refused:
         raise Complaint(str(refused), refused.remedy) from None
     except (OSError, ValueError) as error:

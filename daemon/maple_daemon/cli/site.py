@@ -181,10 +181,10 @@ def revisions_(prefix: Path | None, as_json: bool) -> None:
         click.echo(json.dumps({"in_force": now, "revisions": [one._asdict() for one in found]}))
         return
     click.echo("%s %4d  as the release brought them" % ("*" if not now else " ", 0))
-    for one in found:
-        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.at))
-        mark = "*" if one.number == now else " "
-        click.echo("%s %4d  %s  %s  %s" % (mark, one.number, at, one.revision[:12], one.source))
+    for revision in found:
+        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(revision.at))
+        mark = "*" if revision.number == now else " "
+        click.echo("%s %4d  %s  %s  %s" % (mark, revision.number, at, revision.revision[:12], revision.source))
 
 
 @site.command(epilog="Example: maple site rollback --prefix /opt/maple")

@@ -39,14 +39,25 @@ def known_of(data: bytes) -> Known:
 
 def key_of(request: Request, uid: int, facts: bytes) -> bytes:
     """Return the hash of all that the decision depends on but files. *facts*: of site, rules and policy in force."""
-    one, script = request.submission, request.submission.script or b""
+    submission, script = request.submission, request.submission.script or b""
     environment = [
-        name + b"=" + value for name, value in sorted(one.environment.items()) if name not in SESSION or name in script
+        name + b"=" + value
+        for name, value in sorted(submission.environment.items())
+        if name not in SESSION or name in script
     ]
     parts = [
-        facts, b"%d" % uid, one.scheduler.encode(), one.came.encode(), one.path, one.cwd, script,
-        b"%d %d" % (request.word, request.offset), b"%d" % len(one.argv), *one.argv, *environment,
-    ]  # fmt: skip
+        facts,
+        b"%d" % uid,
+        submission.scheduler.encode(),
+        submission.came.encode(),
+        submission.path,
+        submission.cwd,
+        script,
+        b"%d %d" % (request.word, request.offset),
+        b"%d" % len(submission.argv),
+        *submission.argv,
+        *environment,
+    ]
     made = hashlib.sha256()
     for part in parts:
         made.update(b"%d:" % len(part))

@@ -183,7 +183,7 @@ class Handler:
         except ValueError:
             return False
         decision, files = known.decision, known.files
-        if decision is None or not files or not all(_usable(one) for one in files):
+        if decision is None or not files or not all(_usable(file_facts) for file_facts in files):
             return False
         if len(decision.findings) > MOST_FINDINGS or not named_by(decision) <= words_of(self.in_force.site):
             return False
@@ -255,14 +255,16 @@ def _replied(
 
 def named_by(decision: Decision) -> set[str]:
     """Return the rules and templates that a decision names; they are counted and logged, and so no user's own text."""
-    made = [one for one in (decision.repaired, decision.offered) if one is not None]
-    return {one.code for one in decision.findings} | {because for one in made for _, because in one.because}
+    made = [rewritten for rewritten in (decision.repaired, decision.offered) if rewritten is not None]
+    return {finding.code for finding in decision.findings} | {
+        because for rewritten in made for _, because in rewritten.because
+    }
 
 
 def words_of(site: Site) -> set[str]:
     """Return all that may have been said by: rules, and the site's launch templates."""
-    return {one.code for one in rules()} | {
-        "%s revision %d" % (one.name, one.revision) for one in site.launch_templates
+    return {rule.code for rule in rules()} | {
+        "%s revision %d" % (launch_template.name, launch_template.revision) for launch_template in site.launch_templates
     }
 
 

@@ -22,10 +22,10 @@ def examine(prefix: Path, path_variable: str) -> list[Check]:
     """Return every check of the installation below *prefix*, for a shell with this PATH; changes nothing."""
     where = layout(prefix)
     try:
-        told = read_receipt(where)
+        receipt = read_receipt(where)
     except Refused as refused:
         return [Check("receipt", "wrong", refused.says, refused.help)]
-    if told is None:
+    if receipt is None:
         return [
             Check(
                 "receipt",
@@ -38,10 +38,10 @@ def examine(prefix: Path, path_variable: str) -> list[Check]:
     name = releases.in_force(where)
     if name:
         release = Release(where.releases / name)
-        checks += [one for part in PARTS for one in guarded(part, where, release)]
-    checks += commands(where, told, path_variable)
-    checks += service.examined(where, told, Release(where.releases / name)) if name else []
-    if name and all(one.state != "wrong" for one in checks):
+        checks += [check for part in PARTS for check in guarded(part, where, release)]
+    checks += commands(where, receipt, path_variable)
+    checks += service.examined(where, receipt, Release(where.releases / name)) if name else []
+    if name and all(check.state != "wrong" for check in checks):
         checks += answers(Release(where.releases / name))
     return checks
 
@@ -126,7 +126,7 @@ def child(where: Layout, release: Release) -> Iterator[Check]:
         says = f"{program} is not of this release, and runs in every user's name"
         yield Check("reader", "wrong", says, "install again: a release brings its own")
         return
-    theirs = [one for path in (program, interpreter) for one in ancestors(Path(os.path.realpath(path)))]
+    theirs = [ancestor for path in (program, interpreter) for ancestor in ancestors(Path(os.path.realpath(path)))]
     wrong = [(path, why) for path in theirs if (why := who_else_writes(path))]
     for path, why in wrong[:20]:
         yield Check("reader", "wrong", f"{path} {why}", f"chmod go-w {path}, and see that root or you own it")
@@ -180,7 +180,7 @@ def facts(applied: Path, path: str) -> Iterator[Check]:
     """Is what was applied in force, and nobody else's to change?"""
     if str(applied) != path:
         yield Check("facts", "wrong", f"{applied} cannot be read by this release", "maple site apply writes it anew")
-    wrong = [(one, why) for one in ancestors(applied) if (why := who_else_writes(one))]
+    wrong = [(ancestor, why) for ancestor in ancestors(applied) if (why := who_else_writes(ancestor))]
     for one, why in wrong[:20]:
         yield Check("facts", "wrong", f"{one} {why}", f"chmod go-w {one}, and see that root or you own it")
 
@@ -210,23 +210,27 @@ def audit(where: Layout, release: Release) -> Iterator[Check]:
 PARTS = (files, permissions, config, python, child, real, snapshot, policy, audit)
 
 
-def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check]:
+def commands(where: Layout, receipt: Receipt, path_variable: str) -> Iterator[Check]:
     """Do the commands stand where they were put, and does a shell find them first?"""
-    for one in told.placed:
-        path = Path(one.path)
-        if one.kind == place.LINK:
-            yield from tool(one)
+    for placed in receipt.placed:
+        path = Path(placed.path)
+        if placed.kind == place.LINK:
+            yield from tool(placed)
             continue
-        if not place.is_ours(path, where, one):
+        if not place.is_ours(path, where, placed):
             yield Check("command", "wrong", f"{path} is not what Maple installed", "install again")
             continue
-        yield Check("command", "ok", f"{path}, a {one.kind}")
+        yield Check("command", "ok", f"{path}, a {placed.kind}")
         values = settings.values(Release(where.current))
         original = Path(values.get(f"real_{path.name}", "/"))
         if runnable_front(where) and (why := command.finds_front(path, path_variable)):
             todo = f"install again with --real-{path.name} PATH, the scheduler's own"
             yield Check("chain", "wrong", f"{original} {why}", todo)
-        if one.kind == "copy" and where.current.exists() and one.what != atomic.sha256(Release(where.current).front):
+        if (
+            placed.kind == "copy"
+            and where.current.exists()
+            and placed.what != atomic.sha256(Release(where.current).front)
+        ):
             yield Check("command", "wrong", f"{path} is a copy of another release", "install again")
         if command.comes_first(path.parent, original, path_variable):
             yield Check("PATH", "ok", f"{path.parent} comes first")
@@ -234,12 +238,16 @@ def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check
             yield Check("PATH", "wrong", f"a shell finds {original} first", command.advice(path.parent))
 
 
-def tool(one: Placed) -> Iterator[Check]:
+def tool(placed: Placed) -> Iterator[Check]:
     """Does a command for people still lead to a program that is fit for all?"""
-    why = place.unfit_program(Path(one.what)) if place.link_is_ours(one) else "is not what Maple installed"
-    says = f"{one.path}, {one.what} {why}" if why and place.link_is_ours(one) else f"{one.path} {why}"
-    name = os.path.basename(one.path)
-    yield Check(name, "wrong", says, "install again") if why else Check(name, "ok", f"{one.path}, a link to {one.what}")
+    why = place.unfit_program(Path(placed.what)) if place.link_is_ours(placed) else "is not what Maple installed"
+    says = f"{placed.path}, {placed.what} {why}" if why and place.link_is_ours(placed) else f"{placed.path} {why}"
+    name = os.path.basename(placed.path)
+    yield (
+        Check(name, "wrong", says, "install again")
+        if why
+        else Check(name, "ok", f"{placed.path}, a link to {placed.what}")
+    )
 
 
 def runnable_front(where: Layout) -> bool:
@@ -260,9 +268,9 @@ def table(checks: list[Check]) -> None:
     """Print the checks for people, on a terminal within its width."""
     name = max(len(one.name) for one in checks)
     most = max((drawing.width() if drawing.is_bounded() else drawing.WIDE) - name - 9, 30)
-    for one in checks:
-        mark, colour = MARKS[one.state]
-        first, *more = folded(one.says, most, "")
-        click.echo(f"{click.style(mark, fg=colour)}  {one.name:{name}}  {first}")
-        for line in (*more, *one.todo.splitlines()):  # a command to be copied stays in one piece
+    for check in checks:
+        mark, colour = MARKS[check.state]
+        first, *more = folded(check.says, most, "")
+        click.echo(f"{click.style(mark, fg=colour)}  {check.name:{name}}  {first}")
+        for line in (*more, *check.todo.splitlines()):  # a command to be copied stays in one piece
             click.echo(f"{'':{name + 9}}{line}")

@@ -229,11 +229,13 @@ class Steps:
         old = self.where.receipt.read_bytes() if self.where.receipt.exists() else None
         self.undo.append(lambda: restore(self.where.receipt, old))
         planned = tuple(self.planned(command) for command in self.wish.real)
-        others = tuple(one for one in former.placed if one.path not in {now.path for now in planned})
-        known = tuple(one for one in former.placed if one.path in {now.path for now in planned})
-        others += tuple(one for one in self.wish.tools if not os.path.lexists(one.path) and one not in others)
-        old_files = {one.path for one in former.written}
-        files = tuple(one for one in map(written.placed, self.wish.service.files) if one.path not in old_files)
+        others = tuple(placed for placed in former.placed if placed.path not in {now.path for now in planned})
+        known = tuple(placed for placed in former.placed if placed.path in {now.path for now in planned})
+        others += tuple(
+            placed for placed in self.wish.tools if not os.path.lexists(placed.path) and placed not in others
+        )
+        old_files = {placed.path for placed in former.written}
+        files = tuple(placed for placed in map(written.placed, self.wish.service.files) if placed.path not in old_files)
         folders = tuple(dict.fromkeys((*former.made, *made)))
         write_receipt(self.where, Receipt(former.history, others + (known or planned), folders, former.written + files))
 
@@ -268,17 +270,17 @@ class Steps:
 
     def put_tools(self, former: Receipt) -> tuple[Placed, ...]:
         """Put the commands for people beside the front; a name that is taken is left to whom it is."""
-        return tuple(one for one in self.wish.tools if self.put_tool(one, former))
+        return tuple(placed for placed in self.wish.tools if self.put_tool(placed, former))
 
-    def put_tool(self, one: Placed, former: Receipt) -> bool:
+    def put_tool(self, placed: Placed, former: Receipt) -> bool:
         """Put a link to a command."""
-        path = Path(one.path)
+        path = Path(placed.path)
         if path.is_symlink():
             target = os.readlink(path)
             self.undo.append(lambda: atomic.link(path, target))
         elif not os.path.lexists(path):
             self.undo.append(lambda: path.unlink(missing_ok=True))
-        return place.place_link(one, former.placed)
+        return place.place_link(placed, former.placed)
 
     def put_share(self) -> None:
         """Let shells and `man` find what they look for beside the commands, unless the prefix has a share already."""
@@ -298,7 +300,7 @@ class Steps:
 
 def placed_at(former: Receipt, path: Path) -> Placed | None:
     """Return what the receipt says of a path."""
-    return next((one for one in former.placed if one.path == str(path)), None)
+    return next((placed for placed in former.placed if placed.path == str(path)), None)
 
 
 def foreign(where: Layout) -> Path | None:
@@ -308,5 +310,5 @@ def foreign(where: Layout) -> Path | None:
             return path
     if where.audit.is_dir() and any(where.audit.iterdir()):
         return where.audit
-    there = [one for one in where.releases.iterdir() if not one.name.startswith(".new.")]
+    there = [entry for entry in where.releases.iterdir() if not entry.name.startswith(".new.")]
     return next((one for one in there if not Release(one).manifest.is_file()), None)

@@ -64,13 +64,13 @@ def copy(source: Path, target: Path) -> None:
         raise
 
 
-def remove(one: Placed, where: Layout) -> bool:
+def remove(placed: Placed, where: Layout) -> bool:
     """Take the command away if it is still ours; return whether it is gone."""
-    command = Path(one.path)
+    command = Path(placed.path)
     atomic.sweep(command)
     if not os.path.lexists(command):
         return True
-    if not is_ours(command, where, one):
+    if not is_ours(command, where, placed):
         return False
     command.unlink()
     return True
@@ -80,9 +80,9 @@ def links_for(folder: Path) -> tuple[Placed, ...]:
     """Return the links to be placed in *folder*; none to a program that others could change or may not reach."""
     programs = [Path(sys.executable).with_name(name) for name in COMMANDS]
     return tuple(
-        Placed(str(folder / one.name), LINK, str(one))
-        for one in programs
-        if folder != one.parent and not unfit_program(one)
+        Placed(str(folder / path.name), LINK, str(path))
+        for path in programs
+        if folder != path.parent and not unfit_program(path)
     )
 
 
@@ -94,7 +94,7 @@ def unfit_program(program: Path) -> str:
     if home:
         return f"needs {home}, in a home: install from /usr/bin/python3 -m venv /opt/maple-venv"
     real = Path(os.path.realpath(program))
-    return next((f"can be changed: {one} {why}" for one in ancestors(real) if (why := who_else_writes(one))), "")
+    return next((f"can be changed: {path} {why}" for path in ancestors(real) if (why := who_else_writes(path))), "")
 
 
 def commands_left_out(folder: Path, placed: Iterable[Placed]) -> dict[str, list[str]]:
@@ -113,19 +113,19 @@ def commands_left_out(folder: Path, placed: Iterable[Placed]) -> dict[str, list[
     return found
 
 
-def link_is_ours(one: Placed) -> bool:
+def link_is_ours(placed: Placed) -> bool:
     """Return whether the link is as it was placed."""
-    return os.path.islink(one.path) and os.readlink(one.path) == one.what
+    return os.path.islink(placed.path) and os.readlink(placed.path) == placed.what
 
 
-def place_link(one: Placed, former: Iterable[Placed]) -> bool:
+def place_link(placed: Placed, former: Iterable[Placed]) -> bool:
     """Put a link, and return whether it is there: what somebody else has put in its place stays."""
-    known = next((old for old in former if old.path == one.path), None)
+    known = next((old for old in former if old.path == placed.path), None)
     if (
-        os.path.lexists(one.path)
-        and not link_is_ours(one)
+        os.path.lexists(placed.path)
+        and not link_is_ours(placed)
         and not (known and known.kind == LINK and link_is_ours(known))
     ):
         return False
-    atomic.link(Path(one.path), one.what)
+    atomic.link(Path(placed.path), placed.what)
     return True

@@ -72,11 +72,11 @@ def wish(
 
 def now(where: Layout) -> service_files.Service:
     """Return the service that the installation has."""
-    told, name = read_receipt(where), releases.in_force(where)
-    if told is None or not told.written:
+    receipt, name = read_receipt(where), releases.in_force(where)
+    if receipt is None or not receipt.written:
         return service_files.Service()
     values = settings.values(Release(where.releases / name)) if name else {}
-    files = tuple(File(Path(one.path), b"") for one in told.written)
+    files = tuple(File(Path(placed.path), b"") for placed in receipt.written)
     return service_files.Service(
         values.get("socket", ""), values.get("service_uid", ""), files, spool=hook_files.spool_of(where)
     )

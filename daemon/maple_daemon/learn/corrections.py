@@ -40,19 +40,21 @@ class Approval(NamedTuple):
     on: datetime.date
 
 
-def concerns(one: Candidate) -> str:
+def concerns(candidate: Candidate) -> str:
     """Return what a candidate speaks of: "template", "site" (a key of its file) or "rule"."""
-    return "template" if _TEMPLATE.fullmatch(one.fact) else "site" if one.fact else "rule"
+    return "template" if _TEMPLATE.fullmatch(candidate.fact) else "site" if candidate.fact else "rule"
 
 
 def chosen(candidates: list[Candidate], name: str) -> Candidate:
     """Return the candidate that is the template of that name, in the revision in force. Raises `Refused`."""
-    found = [one for one in candidates if (match := _TEMPLATE.fullmatch(one.fact)) and match[1] == name]
+    found = [
+        candidate for candidate in candidates if (match := _TEMPLATE.fullmatch(candidate.fact)) and match[1] == name
+    ]
     path = tables.paths(templates.KIND).get(name)
     if not found or path is None:
         raise Refused("%s: no template of this name is a candidate" % name, "see `maple admin corrections list`")
     now = "%s revision %d" % (name, _read(path).revision)
-    current = [one for one in found if one.fact == now]
+    current = [candidate for candidate in found if candidate.fact == now]
     if not current:
         raise Refused("%s is in force now; the jobs had %s" % (now, found[0].fact), "wait for jobs that have it")
     if current[0].failed * 2 > current[0].ran:
@@ -61,21 +63,21 @@ def chosen(candidates: list[Candidate], name: str) -> Candidate:
     return current[0]
 
 
-def revised(source: bytes, one: Candidate, approval: Approval) -> bytes:
+def revised(source: bytes, candidate: Candidate, approval: Approval) -> bytes:
     """Return a template with its revision raised and a run at this site told, its other bytes as they were."""
-    found = _REVISION.search(source)
-    if found is None or source.count(b"[[verified]]") + 1 > 1000:
-        raise Refused("%s: its revision stands on no line of its own" % one.fact, "write it as `revision = 3`")
-    revision = int(source[found.end(1) : found.end()]) + 1
-    why = "# Revision %d, %s: %s (%s)\n" % (revision, approval.on, _line(approval.reason), _numbers(one))
+    match = _REVISION.search(source)
+    if match is None or source.count(b"[[verified]]") + 1 > 1000:
+        raise Refused("%s: its revision stands on no line of its own" % candidate.fact, "write it as `revision = 3`")
+    revision = int(source[match.end(1) : match.end()]) + 1
+    why = "# Revision %d, %s: %s (%s)\n" % (revision, approval.on, _line(approval.reason), _numbers(candidate))
     told = {"site": approval.site.id, "site_revision": approval.site.revision, "by": "jobs", "result": "passed"}
     verified = "".join("%s = %s\n" % (key, json.dumps(value)) for key, value in told.items())
     tail = "\n[[verified]]\n%srevision = %d\non = %s\n" % (verified, revision, approval.on)
-    head = source[: found.start()] + b"%s%d" % (found[1], revision) + source[found.end() :]
+    head = source[: match.start()] + b"%s%d" % (match[1], revision) + source[match.end() :]
     return why.encode() + head + (b"" if head.endswith(b"\n") else b"\n") + tail.encode()
 
 
-def write(name: str, one: Candidate, approval: Approval) -> str:
+def write(name: str, candidate: Candidate, approval: Approval) -> str:
     """Write the template's next revision among the site's own, and return its path. Raises `Refused` and `OSError`.
 
     What the repository's own check finds wrong with it is not left there.
@@ -88,7 +90,7 @@ def write(name: str, one: Candidate, approval: Approval) -> str:
     os.makedirs(folder, 0o755, exist_ok=True)
     path = os.path.join(folder, name + ".toml")
     before, wrong = _there(path), set(lint.mistakes())
-    made = revised(source, one, approval)
+    made = revised(source, candidate, approval)
     templates.parse(made, path)
     _put(path, made)
     new = [line for line in lint.mistakes() if line not in wrong]
@@ -103,8 +105,13 @@ def _read(path: str) -> templates.LaunchFile:
         return templates.parse(file.read(), path)
 
 
-def _numbers(one: Candidate) -> str:
-    return "%d jobs of %d users ran with %s, %d failed at launch" % (one.ran, one.users, one.fact, one.failed)
+def _numbers(candidate: Candidate) -> str:
+    return "%d jobs of %d users ran with %s, %d failed at launch" % (
+        candidate.ran,
+        candidate.users,
+        candidate.fact,
+        candidate.failed,
+    )
 
 
 def _line(text: str) -> str:

@@ -89,14 +89,14 @@ class Lessons:
             log().info("forgotten: a user was purged")
             return await self._renew()
         self._purges = purges
-        self._since = max([self._since, *(one.at for one in rows)])
-        new = [one for one in rows if self._learned.is_new(one)]
-        for uid in dict.fromkeys(one.uid for one in new):
-            await self._hold(uid, [one for one in new if one.uid == uid])
+        self._since = max([self._since, *(known.at for known in rows)])
+        new = [known for known in rows if self._learned.is_new(known)]
+        for uid in dict.fromkeys(known.uid for known in new):
+            await self._hold(uid, [known for known in new if known.uid == uid])
 
     async def _hold(self, uid: int, rows: list[Known]) -> None:
         versions = await self._read.ask(lambda store: store.versions(uid, limit=MOST_VERSIONS), ASK_SECONDS)
-        self._learned.learn(uid, rows, [one._replace(script=b"") for one in versions or ()])
+        self._learned.learn(uid, rows, [version._replace(script=b"") for version in versions or ()])
 
 
 def take(store: Store, at: float) -> int:
@@ -104,13 +104,13 @@ def take(store: Store, at: float) -> int:
 
     What is learnt is written first: whoever is killed between the two learns the same again, which changes nothing.
     """
-    found = store.due(BATCH)
-    for due in found:
+    dues = store.due(BATCH)
+    for due in dues:
         trial = _learnt(store, due, at)
         changed = trial is not None and trial.changed
         accepted = changed and due.record.verdict not in MADE
         store.settle(due, trial.ended if trial and changed else "", "accepted" if accepted else "")
-    return len(found)
+    return len(dues)
 
 
 def _learnt(store: Store, due: Due, at: float) -> Trial | None:

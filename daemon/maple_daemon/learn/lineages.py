@@ -91,11 +91,11 @@ class Learned:
 
     def _of(self, request: Request, user: User) -> Earlier | None:
         whole = reply.whole(request.submission)
-        found = user.earlier.get(_lineage(whole, user))
-        if found is None and _is_long(whole):
-            found = user.earlier.get(user.lineages.get(("file", whole.scheduler, path_of(whole)), ""))
-            return found._replace(good={}) if found is not None else None
-        return found._replace(revision=self._revision()) if found is not None else None
+        earlier = user.earlier.get(_lineage(whole, user))
+        if earlier is None and _is_long(whole):
+            earlier = user.earlier.get(user.lineages.get(("file", whole.scheduler, path_of(whole)), ""))
+            return earlier._replace(good={}) if earlier is not None else None
+        return earlier._replace(revision=self._revision()) if earlier is not None else None
 
     def is_new(self, known: Known) -> bool:
         """Return whether that is not held yet."""
@@ -145,8 +145,8 @@ def _is_long(whole: Submission) -> bool:
 
 
 def _earlier(standings: dict[str, Standing]) -> Earlier:
-    good = {change: Good(one.ran, one.grounds) for change, one in standings.items() if one.is_good}
-    return Earlier(good, {change: one.failed for change, one in standings.items() if one.is_out})
+    good = {change: Good(standing.ran, standing.grounds) for change, standing in standings.items() if standing.is_good}
+    return Earlier(good, {change: standing.failed for change, standing in standings.items() if standing.is_out})
 
 
 def _shown_by(version: Version) -> list[Hashable]:

@@ -71,10 +71,10 @@ class BadEvent(ValueError):
 
 def submitted(name: str, uid: int, at: float) -> Submitted:
     """Return what the name of a file says that *uid* owns since *at*. Raises `BadEvent`."""
-    found = SUBMITTED.fullmatch(name)
-    if found is None:
+    match = SUBMITTED.fullmatch(name)
+    if match is None:
         raise BadEvent("the name says no submission")
-    return Submitted(found[1], int(found[2]), int(found[3]), found[4], uid, at)
+    return Submitted(match[1], int(match[2]), int(match[3]), match[4], uid, at)
 
 
 def ended(line: bytes) -> Ended:

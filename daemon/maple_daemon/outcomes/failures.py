@@ -48,8 +48,8 @@ class Failures:
 
     def heard(self, ends: Iterable[Outcome]) -> None:
         """Jobs have ended, or what is known of their end is another thing now."""
-        for one in ends:
-            self._hear(one)
+        for outcome in ends:
+            self._hear(outcome)
 
     def waits(self, uid: int) -> bool:
         """Return whether a user is to be told of a failure."""
@@ -61,7 +61,9 @@ class Failures:
         *says*: what he is told besides; a failure that stands there (a change was taken back for it) is not said twice.
         """
         try:
-            found = said([one for one in self.take(uid) if b"job %s failed " % one.job.encode() not in says])
+            found = said(
+                [failure for failure in self.take(uid) if b"job %s failed " % failure.job.encode() not in says]
+            )
         except Exception as error:  # an answer does not depend on what else there is to tell
             log().error("not told which jobs failed", why=cause(error))
             return b""
@@ -73,11 +75,13 @@ class Failures:
         found = [one for one in self._waiting.pop(uid, {}).values() if now - WEEK <= one.ended <= now + LATE]
         if seen:
             self._tell(whole(seen), uid, now)
-        for one in found:
-            self._tell(one.job, uid, now)
+        for failure in found:
+            self._tell(failure.job, uid, now)
         about = _without_server(whole(seen))
-        told = [one for one in found if _without_server(one.job) != about]
-        return sorted(reversed(told), key=lambda one: -one.ended)  # of two at once the one that was heard last
+        failures = [one for one in found if _without_server(one.job) != about]
+        return sorted(
+            reversed(failures), key=lambda failure: -failure.ended
+        )  # of two at once the one that was heard last
 
     def forget(self) -> None:
         """Hold nothing of anybody: somebody was purged. What the store knows still is read again."""

@@ -37,7 +37,7 @@ class Joined(NamedTuple):
     how: str
 
 
-def by_process(told: Sequence[Submitted], records: Iterable[Record]) -> list[Joined]:
+def by_process(submissions: Sequence[Submitted], records: Iterable[Record]) -> list[Joined]:
     """Return what the filter knows: the process has its id and start from the front on, through every exec.
 
     A process that submitted more than one job, or a job that two say they submitted, is not joined.
@@ -48,11 +48,11 @@ def by_process(told: Sequence[Submitted], records: Iterable[Record]) -> list[Joi
             begun.setdefault((record.uid, record.host, record.pid, record.pid_started), []).append(record)
     wanted: dict[tuple[int, str, int, int], set[str]] = {}
     claims: dict[tuple[int, str], set[tuple[int, str, int, int]]] = {}
-    for one in told:
-        key = (one.uid, one.host, one.pid, one.started)
-        wanted.setdefault(key, set()).add(one.job)
-        claims.setdefault((one.uid, one.job), set()).add(key)
-    times = {(one.uid, one.host, one.pid, one.started): one.at for one in told}
+    for submitted in submissions:
+        key = (submitted.uid, submitted.host, submitted.pid, submitted.started)
+        wanted.setdefault(key, set()).add(submitted.job)
+        claims.setdefault((submitted.uid, submitted.job), set()).add(key)
+    times = {(one.uid, one.host, one.pid, one.started): one.at for one in submissions}
     found = []
     for key, jobs in wanted.items():
         mine = [one for one in begun.get(key, []) if abs(one.at - times[key]) <= DAY]
@@ -74,8 +74,12 @@ def by_record(outcome: Outcome, records: Iterable[Record]) -> Joined | None:
     """
     if not outcome.record and not outcome.script_hash:
         return None
-    mine = [one for one in records if one.uid == outcome.uid and not one.job and _is_named(outcome, one)]
-    near = [one for one in mine if outcome.submitted is None or -BEFORE <= outcome.submitted - one.at <= SAME_RECORD]
+    mine = [record for record in records if record.uid == outcome.uid and not record.job and _is_named(outcome, record)]
+    near = [
+        record
+        for record in mine
+        if outcome.submitted is None or -BEFORE <= outcome.submitted - record.at <= SAME_RECORD
+    ]
     return Joined(near[0].id, near[0].uid, outcome.job, "record") if len(near) == 1 else None
 
 
@@ -110,7 +114,11 @@ def by_times(
 def _candidates(outcome: Outcome, records: Sequence[Record], versions: Mapping[str, Version]) -> list[Record]:
     if not outcome.script_hash or outcome.submitted is None:
         return []
-    return [one for one in records if one.uid == outcome.uid and not one.job and _may_be(outcome, one, versions)]
+    return [
+        record
+        for record in records
+        if record.uid == outcome.uid and not record.job and _may_be(outcome, record, versions)
+    ]
 
 
 def _may_be(outcome: Outcome, record: Record, versions: Mapping[str, Version]) -> bool:
@@ -131,15 +139,17 @@ class Kept(NamedTuple):
 
 
 def keep(
-    store: Store, told: Sequence[Submitted], ends: Sequence[Outcome], waiting: Sequence[Outcome], now: float
+    store: Store, submissions: Sequence[Submitted], ends: Sequence[Outcome], waiting: Sequence[Outcome], now: float
 ) -> Kept:
     """Put into the store what was told, and join what can be joined exactly. *waiting*: ends without a record yet."""
     new = store.keep_outcomes(ends) if ends else 0
     joined: list[Joined] = []
     ambiguous: list[Outcome] = []
-    for uid in sorted({one.uid for one in told} | {one.uid for one in waiting}):
-        mine = [one for one in waiting if one.uid == uid and not store.records(uid, job=one.job, limit=1)]
-        named = [one for one in told if one.uid == uid]
+    for uid in sorted({submitted.uid for submitted in submissions} | {outcome.uid for outcome in waiting}):
+        mine = [
+            outcome for outcome in waiting if outcome.uid == uid and not store.records(uid, job=outcome.job, limit=1)
+        ]
+        named = [submitted for submitted in submissions if submitted.uid == uid]
         if not mine and not named:
             continue
         sure, unsure = _joined(named, mine, store.unjoined(_since(named, mine, now), uid), store, now)
@@ -148,31 +158,31 @@ def keep(
     return Kept(new, joined, ambiguous)
 
 
-def _since(told: Sequence[Submitted], ends: Sequence[Outcome], now: float) -> float:
+def _since(submissions: Sequence[Submitted], ends: Sequence[Outcome], now: float) -> float:
     """Return from when on records are looked at: a job may have waited for days."""
-    submitted = [(now - MONTH if one.submitted is None else one.submitted) - SAME_RECORD for one in ends]
-    return min([one.at - WAITED for one in told] + submitted)
+    submitted = [(now - MONTH if outcome.submitted is None else outcome.submitted) - SAME_RECORD for outcome in ends]
+    return min([one.at - WAITED for one in submissions] + submitted)
 
 
 def _joined(
-    told: Sequence[Submitted], ends: Sequence[Outcome], records: list[Record], store: Store, now: float
+    submissions: Sequence[Submitted], ends: Sequence[Outcome], records: list[Record], store: Store, now: float
 ) -> tuple[list[Joined], list[Outcome]]:
     """Return what one user's submissions became, the exact ways first, and the jobs that could not be told apart."""
-    found = by_process(told, records)
-    for one in ends:
-        named = by_record(one, _without(records, found))
+    joined = by_process(submissions, records)
+    for outcome in ends:
+        named = by_record(outcome, _without(records, joined))
         if named is not None:
-            found.append(named)
-    jobs = {one.job for one in found} | {one.job for one in told}
+            joined.append(named)
+    jobs = {each.job for each in joined} | {submitted.job for submitted in submissions}
     left = [one for one in ends if one.job not in jobs and one.submitted is not None and now - one.submitted > SETTLED]
-    rest = _without(records, found)
+    rest = _without(records, joined)
     if not left or not rest:
-        return found, []
-    versions = {one.id: one for one in store.versions(rest[0].uid, limit=MOST_VERSIONS)}
+        return joined, []
+    versions = {version.id: version for version in store.versions(rest[0].uid, limit=MOST_VERSIONS)}
     timed, ambiguous = by_times(left, rest, versions)
-    return found + timed, ambiguous
+    return joined + timed, ambiguous
 
 
-def _without(records: Sequence[Record], found: Sequence[Joined]) -> list[Record]:
-    gone = {one.record for one in found}
-    return [one for one in records if one.id not in gone]
+def _without(records: Sequence[Record], joined: Sequence[Joined]) -> list[Record]:
+    gone = {each.record for each in joined}
+    return [record for record in records if record.id not in gone]

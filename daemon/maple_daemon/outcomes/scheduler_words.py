@@ -68,11 +68,13 @@ def better(old: Outcome, new: Outcome) -> Outcome:
     return new
 
 
-def _filled(one: Outcome, other: Outcome) -> Outcome:
-    """Return *one* with what only the other knows: each of two hooks may know a part, of a hash too."""
+def _filled(outcome: Outcome, other: Outcome) -> Outcome:
+    """Return *outcome* with what only the other knows: each of two hooks may know a part, of a hash too."""
     names = ("nodes", "submitted", "started", "name", "workdir", "record", "output", "error")
-    hashed = other.script_hash if other.script_hash.startswith(one.script_hash) else one.script_hash
-    return one._replace(script_hash=hashed, **{name: getattr(one, name) or getattr(other, name) for name in names})
+    hashed = other.script_hash if other.script_hash.startswith(outcome.script_hash) else outcome.script_hash
+    return outcome._replace(
+        script_hash=hashed, **{name: getattr(outcome, name) or getattr(other, name) for name in names}
+    )
 
 
 def of_array(array: str, task: Outcome, before: Outcome | None) -> Outcome:
@@ -100,8 +102,8 @@ def _slurm(event: Ended) -> tuple[str, Ending]:
 
 def _word(code: str) -> str:
     """Return a state for an exit code alone, as EpilogSlurmctld has it, "" where it may be one of several."""
-    found = re.fullmatch(r"(\d{1,3}):(\d{1,3})", code, re.ASCII)
-    if found is None or int(found[2]) in _ENDS_OF_A_KILL:
+    match = re.fullmatch(r"(\d{1,3}):(\d{1,3})", code, re.ASCII)
+    if match is None or int(match[2]) in _ENDS_OF_A_KILL:
         return ""
     return "COMPLETED" if code == "0:0" else "FAILED"
 
@@ -147,11 +149,11 @@ def _expanded(pattern: str, signs: Mapping[str, str]) -> str:
     """Return the path, "" where a sign in it is not known."""
     unknown = False
 
-    def one(found: re.Match[str]) -> str:
+    def one(match: re.Match[str]) -> str:
         nonlocal unknown
-        value = signs.get(found[2])
+        value = signs.get(match[2])
         unknown = unknown or value is None
-        return (value or "").rjust(min(10, int(found[1] or 0)), "0") if found[2] in "jAa" else value or ""
+        return (value or "").rjust(min(10, int(match[1] or 0)), "0") if match[2] in "jAa" else value or ""
 
     path = re.sub(r"%(\d{0,2})([A-Za-z%])", one, pattern, flags=re.ASCII)
     return "" if unknown else path
@@ -183,13 +185,13 @@ class Polling:
         try:
             if self._scheduler is None:
                 self._scheduler = self._choose()
-            jobs = self._scheduler.jobs(list(dict.fromkeys(one.job for one in records)))
+            jobs = self._scheduler.jobs(list(dict.fromkeys(record.job for record in records)))
         except (SchedulerError, OSError, ValueError) as error:
             self._say(str(error))
             return []
         self._say("")
-        found = (outcome_of(one, jobs.get(one.job), self._scheduler.name, time.time()) for one in records)
-        return [one for one in found if one is not None]
+        outcomes = (outcome_of(record, jobs.get(record.job), self._scheduler.name, time.time()) for record in records)
+        return [outcome for outcome in outcomes if outcome is not None]
 
     def _say(self, why: str) -> None:
         if why and why != self._said:

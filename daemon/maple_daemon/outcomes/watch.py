@@ -148,25 +148,27 @@ class Watching:
 
     async def _keep(self, found: Found) -> list[str]:
         """Return the names of events that are done with."""
-        known = await asyncio.to_thread(lambda: [_with_uid(one) for one in found.ended.values()])
+        known = await asyncio.to_thread(lambda: [_with_uid(ended) for ended in found.ended.values()])
         ends = self._outcomes(known)
-        told, now = list(found.submitted.values()), time.time()
+        submissions, now = list(found.submitted.values()), time.time()
         waiting = self._wait(ends, now)
-        if not told and not ends and not waiting:
+        if not submissions and not ends and not waiting:
             return list(found.ended)
         assert self._keeper is not None
-        kept = await self._keeper.ask(lambda store: keep(store, told, ends, waiting, now), STORE_SECONDS)
+        kept = await self._keeper.ask(lambda store: keep(store, submissions, ends, waiting, now), STORE_SECONDS)
         if kept is None:
             return []
-        for one in ends:
-            self._remember(one)
+        for outcome in ends:
+            self._remember(outcome)
         self.ended(ends)
         self._report(kept)
         self.kept()
         joined = {(one.uid, one.job) for one in kept.joined if one.how == "filter"}
-        late = [name for name, one in found.submitted.items() if one.at < now - PATIENCE]
+        late = [name for name, submitted in found.submitted.items() if submitted.at < now - PATIENCE]
         return (
-            [name for name, one in found.submitted.items() if (one.uid, one.job) in joined] + late + list(found.ended)
+            [name for name, submitted in found.submitted.items() if (submitted.uid, submitted.job) in joined]
+            + late
+            + list(found.ended)
         )
 
     def _wait(self, ends: Iterable[Outcome], now: float) -> list[Outcome]:
@@ -177,7 +179,7 @@ class Watching:
             key = one.job, one.uid
             if (one.record or one.script_hash) and len(self._waiting) < MOST_RECENT:
                 self._waiting[key] = (one, self._waiting.get(key, (one, now))[1])
-        return [one for one, _ in self._waiting.values()]
+        return [outcome for outcome, _ in self._waiting.values()]
 
     def _outcomes(self, events: Iterable[Ended]) -> list[Outcome]:
         """Return what is to be kept of events."""
@@ -186,11 +188,11 @@ class Watching:
             self._heard = time.time()
             if event.uid < 0:
                 continue
-            one = outcomes.of_event(event)
-            self._put(made, one)
+            outcome = outcomes.of_event(event)
+            self._put(made, outcome)
             if event.array and event.array != event.job:
                 key = event.array, event.uid
-                self._put(made, outcomes.of_array(event.array, one, made.get(key) or self._recent.get(key)))
+                self._put(made, outcomes.of_array(event.array, outcome, made.get(key) or self._recent.get(key)))
         return list(made.values())
 
     def _put(self, made: dict[tuple[str, int], Outcome], new: Outcome) -> None:
@@ -205,9 +207,9 @@ class Watching:
             self._recent.popitem(last=False)
 
     def _report(self, kept: Kept) -> None:
-        for one in kept.joined:
-            self._waiting.pop((one.job, one.uid), None)
-            log().info("joined", record=one.record, uid=one.uid, job=one.job, how=one.how)
+        for joined in kept.joined:
+            self._waiting.pop((joined.job, joined.uid), None)
+            log().info("joined", record=joined.record, uid=joined.uid, job=joined.job, how=joined.how)
         for other in kept.ambiguous:
             self._waiting.pop((other.job, other.uid), None)
             log().info("not joined: more than one submission may be meant", job=other.job, uid=other.uid)
@@ -220,10 +222,10 @@ class Watching:
             if time.time() - self._heard < join.DAY:
                 continue
             records: Sequence[Record] = await self._keeper.ask(lambda store: store.unended(), STORE_SECONDS) or []
-            found = await asyncio.to_thread(polling.ask, records)
-            if found:
-                await self._keeper.ask(lambda store, found=found: store.keep_outcomes(found), STORE_SECONDS)  # type: ignore[misc]
-                self.ended(found)
+            outcomes = await asyncio.to_thread(polling.ask, records)
+            if outcomes:
+                await self._keeper.ask(lambda store, found=outcomes: store.keep_outcomes(found), STORE_SECONDS)  # type: ignore[misc]
+                self.ended(outcomes)
                 self.kept()
 
 

@@ -48,7 +48,7 @@ def answer(question: Question, site: Site) -> dict[str, Any]:
     request = frames.unpack_request(question.frame)
     submission = reply.whole(request.submission)
     if question.wanted is not None:
-        return {"values": [list(one) for one in values(submission, request, question.wanted, site)]}
+        return {"values": [list(value) for value in values(submission, request, question.wanted, site)]}
     decision = packing.unpack(question.decision)[0] if question.decision else None
     one = described(request, site)
     return {
@@ -115,18 +115,26 @@ def values(submission: Submission, request: Request, wanted: Sequence[str], site
     """Yield what is read of the parts with these hashes, masked; a value is the same whichever parts are asked for."""
     parts = parts_of(request, submission.script or b"")
     asked = [one for one in parts if one.hash in wanted]
-    for one in values_of(submission, parts, site) if asked else ():
-        if any(is_from(one, part, parts) for part in asked):
-            yield one._replace(value=masked(one.value)[:MOST_VALUE])
+    for value in values_of(submission, parts, site) if asked else ():
+        if any(is_from(value, part, parts) for part in asked):
+            yield value._replace(value=masked(value.value)[:MOST_VALUE])
 
 
 def is_clean(packed: bytes) -> bool:
     """Return whether a decision, as `learnt` packs it, holds no secret."""
     decision, _ = packing.unpack(packed)
-    made = [one for one in (decision.repaired, decision.offered) if one is not None]
-    texts = [_text(word) for one in made for word in (one.script or b"", b" ".join(one.argv), *one.argv)]
-    texts += [decision.why, *(says for one in made for says in one.says), *(one.says for one in decision.findings)]
-    texts += [text for one in decision.findings for text in (one.help, one.site_fact)]
+    made = [rewritten for rewritten in (decision.repaired, decision.offered) if rewritten is not None]
+    texts = [
+        _text(word)
+        for rewritten in made
+        for word in (rewritten.script or b"", b" ".join(rewritten.argv), *rewritten.argv)
+    ]
+    texts += [
+        decision.why,
+        *(says for rewritten in made for says in rewritten.says),
+        *(finding.says for finding in decision.findings),
+    ]
+    texts += [text for finding in decision.findings for text in (finding.help, finding.site_fact)]
     return all(masked(one) == one for one in (*texts, *(why for _, why in decision.held_back)))
 
 

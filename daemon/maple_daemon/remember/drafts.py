@@ -72,8 +72,8 @@ def draft_of(
 
 def by_helper(draft: Draft, decision: Decision, in_force: InForce) -> Draft:
     """Return the draft with what the caller's helper decided; its reply was the one that this decision comes to."""
-    told = unpack(pack(draft.earlier)) if draft.earlier is not None else None
-    reply = answers.answered(draft.request, in_force.site, in_force.policy, draft.mode, decision, told)
+    earlier = unpack(pack(draft.earlier)) if draft.earlier is not None else None
+    reply = answers.answered(draft.request, in_force.site, in_force.policy, draft.mode, decision, earlier)
     return _answered(draft._replace(how="helper", decision=decision), reply, decision)
 
 
@@ -120,14 +120,14 @@ def _keys(draft: Draft) -> Iterator[tuple[str, str]]:
         return
     because = {word for _, word in made.because}
     said = {says.partition(" ")[0] for says in made.says}
-    facts = {one.code: one.site_fact for one in draft.decision.findings if not draft.conditions}
-    codes = sorted({one.code for one in draft.decision.findings} & (said | because))
+    facts = {finding.code: finding.site_fact for finding in draft.decision.findings if not draft.conditions}
+    codes = sorted({finding.code for finding in draft.decision.findings} & (said | because))
     templates = sorted(word for word in because if _TEMPLATE.fullmatch(word))
     for code in codes:
         if code in because or not templates:
             yield code, facts.get(code, "")
         else:
-            yield from ((code, one) for one in templates)
+            yield from ((code, template) for template in templates)
 
 
 def told_of(draft: Draft) -> Iterable[tuple[str, object]]:
@@ -144,14 +144,17 @@ def _answered(draft: Draft, reply: Reply | None, decision: Decision | None) -> D
     if reply is None:
         return draft
     line = reply.change.audit if reply.change else reply.audit
-    told = read_audit(line) if line else None
+    audit_line = read_audit(line) if line else None
     offered = _hash_of(reply.offer, draft.request)
     by_user = draft.how == "helper" or bool(reply.conditions)
     return draft._replace(
-        submitted_hash=_hash_of(reply.change, draft.request), offered_hash=offered, conditions=by_user,
+        submitted_hash=_hash_of(reply.change, draft.request),
+        offered_hash=offered,
+        conditions=by_user,
         hidden_offer=reply.offer is not None and not offered,
-        verdict=told.verdict if told else decision.verdict if decision else "", codes=told.codes if told else (),
-    )  # fmt: skip
+        verdict=audit_line.verdict if audit_line else decision.verdict if decision else "",
+        codes=audit_line.codes if audit_line else (),
+    )
 
 
 def _hash_of(change: Change | None, request: Request) -> str:

@@ -79,8 +79,8 @@ class Journal:
     def tidy(self) -> None:
         """Let go of what is in the store."""
         while self._done:
-            for one in self._done.popleft():
-                self._settled(one)
+            for record in self._done.popleft():
+                self._settled(record)
 
     def replay(self, store: Store) -> int:
         """Put what another process has left into the store, and return how many records that were. Raises `StoreError`.
@@ -88,16 +88,16 @@ class Journal:
         Where a user was purged since, nothing is: nobody is named here.
         """
         purges = store.purges()
-        found = list(_records(self._file_of(one) for one in self._old)) if self._purges() == purges else []
-        for start in range(0, len(found), BATCH):
+        records = list(_records(self._file_of(one) for one in self._old)) if self._purges() == purges else []
+        for start in range(0, len(records), BATCH):
             with contextlib.suppress(NotKept):
-                store.keep_records(found[start : start + BATCH])
+                store.keep_records(records[start : start + BATCH])
         while self._old:
             _remove(self._file_of(self._old.pop()))
         if self._purges() != purges:
             with contextlib.suppress(OSError):  # a full disk: what is left then is not replayed, which harms nobody
                 os.pwrite(self._owner, b"%20d\n" % purges, 0)
-        return len(found)
+        return len(records)
 
     def forget(self) -> None:
         """Hold nothing of anybody: somebody was purged."""
@@ -184,8 +184,8 @@ def place_of(store: str, environ: Mapping[str, str]) -> str:
     beside = "" if store.startswith(SCHEMES) else store + ".journal"
     runtime = environ.get("XDG_RUNTIME_DIR", "")
     others = (environ.get("STATE_DIRECTORY", "").partition(":")[0], os.path.join(runtime, "maple") if runtime else "")
-    places = (beside, *(os.path.join(one, "memory.journal") for one in others if one))
-    return next((one for one in places if one and not on_network(one)), "")
+    places = (beside, *(os.path.join(other, "memory.journal") for other in others if other))
+    return next((place for place in places if place and not on_network(place)), "")
 
 
 def _opened(path: str, how: int) -> int:

@@ -142,7 +142,7 @@ class Looker:
     def _bound(self, uid: int, user: User) -> None:
         """Hold no more versions than there is room for; whoever was looked at longest ago is read again."""
         self._users.move_to_end(uid)
-        size = sum(one.size for one in user.versions.values())
+        size = sum(known.size for known in user.versions.values())
         self._size, user.size = self._size + size - user.size, size
         while (len(self._users) > MOST_USERS or self._size > MOST_VERSIONS) and self._users:
             if next(iter(self._users.values())).waiting:
@@ -193,10 +193,10 @@ class Looker:
             self._find_current(draft.peer.uid, version.id, known)
             return version.id
         reuse = versions.reuse(told, known)
-        data = await self._ask(draft, tuple(one.hash for one in reuse.again))
+        data = await self._ask(draft, tuple(part.hash for part in reuse.again))
         fresh = [Value(*one) for one in data["values"]] if data else []
         values = tuple(dict.fromkeys((*reuse.values, *fresh)))
-        version = version._replace(values=values, read=" ".join(one.hash for one in reuse.again))
+        version = version._replace(values=values, read=" ".join(part.hash for part in reuse.again))
         version = version if data else version._replace(reader="")  # nothing is known of it that could be used again
         for what, number in (("version", 1), ("reused", len(reuse.same)), ("read", len(reuse.again))):
             self._told(what, number)
@@ -214,20 +214,21 @@ class Looker:
     async def _known(self, uid: int, user: User) -> list[versions.Known]:
         """Return the user's versions, the newest first."""
         if time.monotonic() - user.asked >= KNOWN_SECONDS:
-            found = await self._read.ask(
-                lambda store: [versions.known_of(one) for one in store.versions(uid, limit=MOST_KNOWN)], ASK_SECONDS
+            knowns = await self._read.ask(
+                lambda store: [versions.known_of(version) for version in store.versions(uid, limit=MOST_KNOWN)],
+                ASK_SECONDS,
             )
-            if found is not None:
+            if knowns is not None:
                 late = time.time() - WRITTEN_SECONDS
-                kept = {one.version.id for one in found}
+                kept = {one.version.id for one in knowns}
                 user.versions = {name: one for name, one in user.versions.items()
                                  if name in kept or one.version.at > late}  # fmt: skip
-            for one in found or ():
-                user.versions.setdefault(one.version.id, one)
+            for known in knowns or ():
+                user.versions.setdefault(known.version.id, known)
             user.asked = time.monotonic()
-        ordered = sorted(user.versions.values(), key=lambda one: -one.version.at)
-        for one in ordered[MOST_KNOWN:]:
-            del user.versions[one.version.id]
+        ordered = sorted(user.versions.values(), key=lambda known: -known.version.at)
+        for known in ordered[MOST_KNOWN:]:
+            del user.versions[known.version.id]
         return ordered[:MOST_KNOWN]
 
     def _shown(self, draft: Draft, shown: dict[str, Any] | None) -> str:
@@ -290,7 +291,7 @@ def _program(snapshot: str) -> tuple[str, ...]:
 
     own = os.path.abspath(reader.__file__)
     packages = (maple_daemon.__file__, maple_agents.__file__, maple_submit_filter.__file__)
-    folders = dict.fromkeys(os.path.dirname(os.path.dirname(os.path.abspath(one or own))) for one in packages)
+    folders = dict.fromkeys(os.path.dirname(os.path.dirname(os.path.abspath(package or own))) for package in packages)
     return ("-I", own, snapshot, *folders)
 
 

@@ -219,8 +219,8 @@ class Line:
     def _gathered(self, first: Record) -> list[Record]:
         if self._waiting.qsize() < MOST:
             self._hurry.wait(SECONDS)
-        found = [first]
-        while len(found) < MOST:
+        records = [first]
+        while len(records) < MOST:
             try:
                 one = self._waiting.get_nowait()
             except queue.Empty:
@@ -228,5 +228,5 @@ class Line:
             if not isinstance(one, Record):
                 self._behind.append(one)
                 break
-            found.append(one)
-        return found
+            records.append(one)
+        return records

@@ -100,7 +100,7 @@ class Readings:
         if known is None:
             self._note_try(uid, key)
         self._told("wish", 1)
-        return Wish(record, tuple(FileFacts(_bytes(one.path), _bytes(one.facts)) for one in known or ()))
+        return Wish(record, tuple(FileFacts(_bytes(looked.path), _bytes(looked.facts)) for looked in known or ()))
 
     def _key(self, uid: int, exact: bytes, request: Request) -> bytes:
         """Return what tells submissions apart that may lead to other files: a version, and where it is submitted."""
@@ -122,14 +122,14 @@ class Readings:
         found = self._waiting.take(uid, record, self._clock())
         if found is None:
             return None
-        name, one = found
+        name, waiting = found
         self._running[uid] = self._clock() + RUN_SECONDS
-        self._note_try(uid, one.key)
-        self._under_way[uid, name] = one.key, one.request.submission.cwd
+        self._note_try(uid, waiting.key)
+        self._under_way[uid, name] = waiting.key, waiting.request.submission.cwd
         _bound(self._under_way, 4096)
-        known = {each.path: each for each in self._known.get((uid, one.key)) or ()}
-        known.update((each.path, each) for each in self._extracts.get((uid, one.request.submission.cwd)) or ())
-        frame = base64.b64encode(pack_request(one.request)).decode()
+        known = {each.path: each for each in self._known.get((uid, waiting.key)) or ()}
+        known.update((each.path, each) for each in self._extracts.get((uid, waiting.request.submission.cwd)) or ())
+        frame = base64.b64encode(pack_request(waiting.request)).decode()
         return {"record": name, "request": frame, "known": [list(each) for each in known.values()]}
 
     def later(self, uid: int, record: str) -> None:
@@ -175,16 +175,16 @@ class _Line:
         self._users: OrderedDict[int, OrderedDict[str, _Waiting]] = OrderedDict()  # who came last stands last
         self._size = 0
 
-    def add(self, uid: int, record: str, one: _Waiting) -> None:
+    def add(self, uid: int, record: str, waiting: _Waiting) -> None:
         mine = self._users.setdefault(uid, OrderedDict())
         self._users.move_to_end(uid)
-        for same in [name for name, other in mine.items() if other.key == one.key]:
+        for same in [name for name, other in mine.items() if other.key == waiting.key]:
             self._drop(uid, same)
         mine = self._users.setdefault(uid, mine)
         if len(mine) >= MOST_OF_USER:
             self._drop(uid, next(iter(mine)))
-        mine[record] = one
-        self._size += one.size
+        mine[record] = waiting
+        self._size += waiting.size
         while self._size > MOST_WAITING:
             first = next(iter(self._users))
             self._drop(first, next(iter(self._users[first])))
@@ -192,9 +192,9 @@ class _Line:
     def take(self, uid: int, record: str, now: float) -> tuple[str, _Waiting] | None:
         """Return the one of that record, else the user's oldest that anyone may have."""
         for name in (record, *(name for name, one in self._users.get(uid, {}).items() if one.any)):
-            one = self._drop(uid, name)
-            if one is not None and one.since > now - WAIT_SECONDS:
-                return name, one
+            waiting = self._drop(uid, name)
+            if waiting is not None and waiting.since > now - WAIT_SECONDS:
+                return name, waiting
         return None
 
     def open(self, uid: int, record: str) -> None:
@@ -205,11 +205,11 @@ class _Line:
 
     def _drop(self, uid: int, record: str) -> _Waiting | None:
         mine = self._users.get(uid, OrderedDict())
-        one = mine.pop(record, None)
-        self._size -= one.size if one is not None else 0
+        waiting = mine.pop(record, None)
+        self._size -= waiting.size if waiting is not None else 0
         if not mine:
             self._users.pop(uid, None)
-        return one
+        return waiting
 
 
 class _Held:
@@ -220,10 +220,10 @@ class _Held:
         self._held: OrderedDict[tuple[int, bytes], tuple[Looked, ...]] = OrderedDict()
 
     def get(self, name: tuple[int, bytes]) -> tuple[Looked, ...] | None:
-        found = self._held.get(name)
-        if found is not None:
+        lookeds = self._held.get(name)
+        if lookeds is not None:
             self._held.move_to_end(name)
-        return found
+        return lookeds
 
     def put(self, name: tuple[int, bytes], looked: tuple[Looked, ...]) -> None:
         before = self._held.pop(name, None)
@@ -235,9 +235,15 @@ class _Held:
 
 
 def _key_of(request: Request) -> bytes:
-    one = request.submission
-    variables = variables_of(one, one.script or b"")
-    words = (one.scheduler.encode(), one.came.encode(), one.cwd, one.script or b"", *words_of(request))
+    submission = request.submission
+    variables = variables_of(submission, submission.script or b"")
+    words = (
+        submission.scheduler.encode(),
+        submission.came.encode(),
+        submission.cwd,
+        submission.script or b"",
+        *words_of(request),
+    )
     made = hashlib.sha256()
     for text in (*words, *(b"%s=%s" % pair for pair in sorted(variables.items()))):
         made.update(b"%d:" % len(text))

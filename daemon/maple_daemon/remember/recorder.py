@@ -109,7 +109,7 @@ class Recorder:
         read: tuple[str, ...] | None = None,
     ) -> bool:  # fmt: skip
         """Keep what the user's own process has read of his files for a record of his; False: there is none."""
-        if (uid, record) in self._early and sum(one is not None for one in self._early.values()) < MOST_EARLY:
+        if (uid, record) in self._early and sum(files is not None for files in self._early.values()) < MOST_EARLY:
             self._early[uid, record] = Files(parts, values, read)
             return True
         base = self._recent.get((uid, record))

@@ -85,16 +85,16 @@ def script_parts(script: bytes) -> tuple[Part, ...]:
     lines = _kinds(script)
     found = []
     for kind in KINDS:
-        own = [one for one in lines if one.kind == kind]
+        own = [line for line in lines if line.kind == kind]
         if own:
-            found.append(Part(kind, "", digest(kind, [one.text for one in own]), (own[0].number, own[-1].number)))
+            found.append(Part(kind, "", digest(kind, [line.text for line in own]), (own[0].number, own[-1].number)))
     return tuple(found)
 
 
 def last_read(parts: Sequence[Part]) -> Part | None:
     """Return the piece of the script at whose end the job is known: the last one before its harmless end."""
-    own = [one for one in parts if one.kind in KINDS]
-    return max(own, key=lambda one: (one.kind != "after", one.lines[1]), default=None)
+    own = [part for part in parts if part.kind in KINDS]
+    return max(own, key=lambda part: (part.kind != "after", part.lines[1]), default=None)
 
 
 def _kinds(script: bytes) -> list[_Line]:
@@ -166,7 +166,7 @@ def after_from(script: bytes) -> int:
 def _is_harmless(command: Command, own: set[bytes]) -> bool:
     if isinstance(command, (nodes.Pipeline, nodes.AndOr)):
         return all(_is_harmless(one, own) for one in command.commands)
-    if not isinstance(command, nodes.Simple) or not all(_is_plain(one) for one in _words(command)):
+    if not isinstance(command, nodes.Simple) or not all(_is_plain(word) for word in _words(command)):
         return False
     name = _literal(command.words[0]) if command.words else b":"
     return name in _NAMES and name not in own
@@ -174,21 +174,25 @@ def _is_harmless(command: Command, own: set[bytes]) -> bool:
 
 def _words(command: nodes.Simple) -> Sequence[Word]:
     """Return every word of a command, those of assignments and redirections too."""
-    values = [one.value for one in command.assignments] + [one.target for one in command.redirects]
-    bodies = [one.heredoc.body for one in command.redirects if one.heredoc is not None]
-    return [*command.words, *(one for one in values if one is not None), *bodies]
+    values = [assignment.value for assignment in command.assignments] + [
+        redirect.target for redirect in command.redirects
+    ]
+    bodies = [redirect.heredoc.body for redirect in command.redirects if redirect.heredoc is not None]
+    return [*command.words, *(word for word in values if word is not None), *bodies]
 
 
 def _is_plain(word: Word) -> bool:
     """Return whether a word runs no command of its own."""
-    return all(isinstance(one, nodes.Literal) or isinstance(one, nodes.Param) and one.arg is None for one in word.parts)
+    return all(
+        isinstance(part, nodes.Literal) or isinstance(part, nodes.Param) and part.arg is None for part in word.parts
+    )
 
 
 def _literal(word: Word) -> bytes:
     """Return the word if it stands for itself, else b""."""
-    if not all(isinstance(one, nodes.Literal) for one in word.parts):
+    if not all(isinstance(part, nodes.Literal) for part in word.parts):
         return b""
-    return b"".join(one.text for one in word.parts if isinstance(one, nodes.Literal))
+    return b"".join(part.text for part in word.parts if isinstance(part, nodes.Literal))
 
 
 def values_of(submission: Submission, parts: Sequence[Part], site: Site) -> Iterator[Value]:
@@ -205,14 +209,14 @@ def values_of(submission: Submission, parts: Sequence[Part], site: Site) -> Iter
 
 def _requested(submission: Submission, parts: Sequence[Part]) -> Iterator[Value]:
     job = decision.understood(submission, None)
-    for one in job.settings if job is not None else ():
-        part = _part(one.origin.line, one.origin.kind, parts)
-        if one.name in REQUESTED and part is not None:
-            value = one.value.decode("utf-8", "surrogateescape")
-            yield Value(one.name, value, "", one.origin.line, part.hash, "script")
+    for setting in job.settings if job is not None else ():
+        part = _part(setting.origin.line, setting.origin.kind, parts)
+        if setting.name in REQUESTED and part is not None:
+            value = setting.value.decode("utf-8", "surrogateescape")
+            yield Value(setting.name, value, "", setting.origin.line, part.hash, "script")
 
 
 def _part(line: int, origin: str, parts: Sequence[Part]) -> Part | None:
     """Return the part in which a setting stands."""
     kind = {"argv": "argv", "environment": "variables"}.get(origin, "directives" if line else "")
-    return next((one for one in parts if one.kind == kind), None)
+    return next((part for part in parts if part.kind == kind), None)

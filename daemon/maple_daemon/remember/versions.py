@@ -53,9 +53,9 @@ class Known(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes that it takes in memory, about."""
-        one = self.version
-        words = (one.path, one.cwd, *one.argv, *(text for value in one.values for text in value[:3]))
-        rows = len(one.parts) + len(one.values) + len(self.above)
+        version = self.version
+        words = (version.path, version.cwd, *version.argv, *(text for value in version.values for text in value[:3]))
+        rows = len(version.parts) + len(version.values) + len(self.above)
         return 2048 + sum(map(len, map(str, words))) + _OF_LINE * len(self.lines) + _OF_ROW * rows
 
 
@@ -73,7 +73,7 @@ def version_id(told: Told | Version) -> str:
     Files are left out: of a version whose files are others than those it was first seen with, it is the first one's.
     """
     made = hashlib.sha256()
-    words = [one.hash for one in told.parts if one.kind in AROUND]
+    words = [part.hash for part in told.parts if part.kind in AROUND]
     for word in (str(told.uid), told.scheduler, told.script_hash, *words):
         made.update(b"%d:%s" % (len(word), word.encode()))
     return made.hexdigest()[:32]
@@ -81,7 +81,7 @@ def version_id(told: Told | Version) -> str:
 
 def id_with_files(version: str, parts: Iterable[Part]) -> str:
     """Return the id of a version whose files are these, where it had others before."""
-    files = sorted("%s %s %s" % (one.kind, one.name, one.hash) for one in parts if one.kind in FILES)
+    files = sorted("%s %s %s" % (part.kind, part.name, part.hash) for part in parts if part.kind in FILES)
     return hashlib.sha256("\n".join((version, *files)).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
@@ -111,9 +111,9 @@ def parent_of(told: Told, known: Sequence[Known]) -> Version | None:
     """
     lines = lines_of(told.script)
     for is_one in (_same_script, _same_path, _same_place):
-        found = [one for one in known if is_one(told, one.version)]
-        if found:
-            lineage = _nearest(lines, found).version.lineage
+        knowns = [one for one in known if is_one(told, one.version)]
+        if knowns:
+            lineage = _nearest(lines, knowns).version.lineage
             return _nearest(lines, [one for one in known if one.version.lineage == lineage]).version
     alike = [one for one in known if not _stands_beside(told, one.version)]
     nearest = _nearest(lines, alike) if alike and lines else None
@@ -168,14 +168,14 @@ def reuse(told: Told, known: Iterable[Known]) -> Reuse:
     over = above(told.script, told.parts)
     candidates = [one for one in known if one.version.reader == told.reader and one.version.uid == told.uid]
     for part in told.parts:
-        before = next((one for one in candidates if _holds(part, told, over, one)), None)
+        before = next((candidate for candidate in candidates if _holds(part, told, over, candidate)), None)
         (again if before is None else same).append(part)
         if before is not None:
             was = next(one for one in before.version.parts if (one.kind, one.hash) == (part.kind, part.hash))
             values += [
-                one
-                for one in before.version.values
-                if is_from(one, was, before.version.parts) and is_from(one, part, told.parts)
+                value
+                for value in before.version.values
+                if is_from(value, was, before.version.parts) and is_from(value, part, told.parts)
             ]
     return Reuse(tuple(values), tuple(same), tuple(again))
 
@@ -205,16 +205,16 @@ def _holds(part: Part, told: Told, over: Mapping[str, bytes], known: Known) -> b
 
 
 def _content(parts: Sequence[Part], kinds: Sequence[str]) -> set[tuple[str, str, str]]:
-    return {(one.kind, one.name, one.hash) for one in parts if one.kind in kinds}
+    return {(part.kind, part.name, part.hash) for part in parts if part.kind in kinds}
 
 
 def above(script: bytes, parts: Iterable[Part]) -> Mapping[str, bytes]:
     """Return the hash of the script's beginning down to the last line of each of its parts, by the part's hash."""
     lines = script.split(b"\n")
     found = {}
-    for one in parts:
-        if one.kind not in FILES and one.kind not in AROUND:
-            found[one.hash] = hashlib.sha256(b"\n".join(lines[: one.lines[1]])).digest()
+    for part in parts:
+        if part.kind not in FILES and part.kind not in AROUND:
+            found[part.hash] = hashlib.sha256(b"\n".join(lines[: part.lines[1]])).digest()
     return found
 
 
@@ -231,9 +231,9 @@ def with_files(
     if same_files(files, before):
         return version
     own = tuple(one for one in version.parts if one.kind not in FILES)
-    hashes = {one.hash for one in files}  # what the script says is read of the script, by whom it may be used again
-    kept = [one for one in version.values if one.part in {part.hash for part in own}]
-    merged = tuple(dict.fromkeys((*kept, *(one for one in values if one.part in hashes))))
+    hashes = {file.hash for file in files}  # what the script says is read of the script, by whom it may be used again
+    kept = [value for value in version.values if value.part in {part.hash for part in own}]
+    merged = tuple(dict.fromkeys((*kept, *(value for value in values if value.part in hashes))))
     again = " ".join(sorted(hashes.intersection(read) if read is not None else hashes))
     if not before:
         again = " ".join(filter(None, (version.read, again)))
@@ -242,6 +242,6 @@ def with_files(
     return version._replace(id=made, parent=version.id, at=at, parts=own + files, values=merged, read=again)
 
 
-def same_files(one: Sequence[Part], other: Sequence[Part]) -> bool:
+def same_files(parts: Sequence[Part], other: Sequence[Part]) -> bool:
     """Return whether both have the same files with the same content."""
-    return _content(one, FILES) == _content(other, FILES)
+    return _content(parts, FILES) == _content(other, FILES)

@@ -131,23 +131,23 @@ def _versions(store: Store, uid: int, told: Told) -> list[Told]:
     """Of one lineage, or of all; with "scripts" true with their scripts."""
     scripts = told.get("scripts") is True
     most = _number(told, MOST_SCRIPTS if scripts else MOST_ROWS)
-    found = store.versions(uid, _text(told, "lineage"), most)
-    return [_version(one, scripts) for one in found]
+    versions = store.versions(uid, _text(told, "lineage"), most)
+    return [_version(version, scripts) for version in versions]
 
 
 def _one_version(store: Store, uid: int, told: Told) -> Told | None:
     """With its script; None where it is no longer kept."""
-    found = store.version(uid, _text(told, "version"))
-    return _version(found, True) if found else None
+    version = store.version(uid, _text(told, "version"))
+    return _version(version, True) if version else None
 
 
 def _records(store: Store, uid: int, told: Told) -> list[Told]:
     """Of one version, of one job, or all. A job's id may leave out the server of PBS, as users type it."""
     version, job, most = _text(told, "version"), _text(told, "job"), _number(told, MOST_ROWS)
-    found = store.records(uid, version, job, most)
-    if job and "." not in job and not found:
-        found = store.records(uid, version, job, most, server=False)
-    return [{**one._asdict(), "outcome": one.outcome._asdict() if one.outcome else None} for one in found]
+    records = store.records(uid, version, job, most)
+    if job and "." not in job and not records:
+        records = store.records(uid, version, job, most, server=False)
+    return [{**record._asdict(), "outcome": record.outcome._asdict() if record.outcome else None} for record in records]
 
 
 def _decision(store: Store, uid: int, told: Told) -> Any:
@@ -167,12 +167,12 @@ _QUESTIONS: dict[str, Question] = {
 }
 
 
-def _version(one: Version, script: bool) -> Told:
-    made = {**one._asdict(), "script": one.script.decode("utf-8", "surrogateescape") if script else None}
+def _version(version: Version, script: bool) -> Told:
+    made = {**version._asdict(), "script": version.script.decode("utf-8", "surrogateescape") if script else None}
     return {
         **made,
-        "parts": [part._asdict() for part in one.parts],
-        "values": [value._asdict() for value in one.values],
+        "parts": [part._asdict() for part in version.parts],
+        "values": [value._asdict() for value in version.values],
     }
 
 

@@ -257,8 +257,8 @@ class Service:
         if decision is None:
             return
         self.metrics.changed.labels(decision.verdict).inc()
-        for one in decision.findings:
-            self.metrics.rules.labels(one.code).inc()
+        for finding in decision.findings:
+            self.metrics.rules.labels(finding.code).inc()
 
     def _count(self, how: str) -> None:
         self.metrics.connections.labels(how).inc()

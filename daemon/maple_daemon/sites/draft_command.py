@@ -124,8 +124,8 @@ def machine(asking: Asking, root: str = "/") -> Machine:
 
 def os_of(text: str) -> str:
     """Return PRETTY_NAME of an os-release file."""
-    found = re.search(r"^PRETTY_NAME=(.*)$", text, re.MULTILINE)
-    return shown(found[1].strip().strip("\"'")) if found else ""
+    match = re.search(r"^PRETTY_NAME=(.*)$", text, re.MULTILINE)
+    return shown(match[1].strip().strip("\"'")) if match else ""
 
 
 def interfaces(folder: str) -> Iterable[str]:
@@ -197,8 +197,8 @@ def _by_number(name: str) -> list[tuple[int, str]]:
     return [(int(word), "") if word.isdigit() else (-1, word) for word in re.findall(r"\d+|\D+", name)]
 
 
-def _notes(found: Iterable[Launcher], listed: Iterable[str]) -> Iterable[str]:
-    mpi = [one.name for one in found if one.name in _MPI and not one.implementation]
+def _notes(launchers: Iterable[Launcher], listed: Iterable[str]) -> Iterable[str]:
+    mpi = [launcher.name for launcher in launchers if launcher.name in _MPI and not launcher.implementation]
     if mpi:
         others = sorted({name for name in listed if _FAMILIES.match(name)})[:6]
         why = "modules bring others: %s" % ", ".join(others) if others else "it does not say so"

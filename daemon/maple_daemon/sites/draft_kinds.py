@@ -112,7 +112,7 @@ def _some_have(group: Sequence[Seen]) -> set[str]:
 
 
 def _without(features: Sequence[str], partial: set[str]) -> tuple[str, ...]:
-    return tuple(one for one in features if one not in partial)
+    return tuple(feature for feature in features if feature not in partial)
 
 
 def _kind(group: Sequence[Seen]) -> Kind:

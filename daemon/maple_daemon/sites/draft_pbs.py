@@ -34,7 +34,7 @@ def system(asking: Asking) -> System:
     """Return what PBS says. What does not answer is left out, and stands in `asking.silent`."""
     printed = printed_by_qmgr(asking.said("qmgr", "-c", "p s"))
     server = _first(_entries(asking, "Server", ("qstat", "-B", "-f"))) or {}
-    queues = {one.name: one.values for one in _entries(asking, "Queue", ("qstat", "-Q", "-f"))}
+    queues = {entry.name: entry.values for entry in _entries(asking, "Queue", ("qstat", "-Q", "-f"))}
     queues = queues or {name: values for name, values in printed.items() if name}
     vnodes, all_nodes = hosts(_entries(asking, "nodes", ("pbsnodes", "-a")))
     nodes = serving(vnodes, queues)
@@ -58,14 +58,14 @@ def system(asking: Asking) -> System:
 def _entries(asking: Asking, group: str, words: Sequence[str]) -> list[Entry]:
     """Ask in JSON, and in text where that is not known or cannot be read."""
     for argv in ((*words, "-F", "json"), tuple(words)):
-        found = entries_of(asking.said(*argv, tell=argv == tuple(words)), group)
-        if found:
-            return found
+        entries = entries_of(asking.said(*argv, tell=argv == tuple(words)), group)
+        if entries:
+            return entries
     return []
 
 
-def _first(found: Sequence[Entry]) -> Mapping[str, str] | None:
-    return found[0].values if found else None
+def _first(entries: Sequence[Entry]) -> Mapping[str, str] | None:
+    return entries[0].values if entries else None
 
 
 def printed_by_qmgr(text: str) -> dict[str, dict[str, str]]:
@@ -102,30 +102,30 @@ def hosts(entries: Iterable[Entry]) -> tuple[list[Host], bool]:
     return list(found.values()), complete
 
 
-def serving(found: Sequence[Host], queues: Mapping[str, Mapping[str, str]]) -> list[Seen]:
+def serving(hosts: Sequence[Host], queues: Mapping[str, Mapping[str, str]]) -> list[Seen]:
     """Return the nodes with the queues whose jobs they may get.
 
     A host that is kept for a queue serves that one alone, and such a queue has no others. A routing queue has those of
     its destinations, where all of them are known.
     """
-    served = {name: _hosts_of(name, values, found) for name, values in queues.items()}
+    served = {name: _hosts_of(name, values, hosts) for name, values in queues.items()}
     for name, values in queues.items():
         if _is_routing(values):
             ways = names(values.get("route_destinations", ""))
             known = bool(ways) and all(way in queues and not _is_routing(queues[way]) for way in ways)
             served[name] = {host for way in ways for host in served[way]} if known else set()
     return [
-        host.seen._replace(places=tuple(name for name in queues if host.seen.name in served[name])) for host in found
+        host.seen._replace(places=tuple(name for name in queues if host.seen.name in served[name])) for host in hosts
     ]
 
 
-def _hosts_of(name: str, values: Mapping[str, str], found: Sequence[Host]) -> set[str]:
+def _hosts_of(name: str, values: Mapping[str, str], hosts: Sequence[Host]) -> set[str]:
     """Return the hosts of an execution queue: those kept for it, else those for all, of its own Qlist if it has one."""
-    kept = {host.seen.name for host in found if name in host.queues}
+    kept = {host.seen.name for host in hosts if name in host.queues}
     if kept or _is_routing(values):
         return kept
     wanted = set(names(values.get("default_chunk.Qlist", "")))
-    free = [host for host in found if not host.queues]
+    free = [host for host in hosts if not host.queues]
     return {host.seen.name for host in free if not wanted or wanted & host.listed}
 
 
@@ -194,8 +194,8 @@ def place(name: str, values: Mapping[str, str], default: str) -> Place:
 
 def _each_user(text: str) -> int | None:
     """Return the limit that each user has: `[u:PBS_GENERIC=5], [o:PBS_ALL=100]`."""
-    found = re.search(r"\[u:PBS_GENERIC=(\d{1,6})\]", text, re.ASCII)
-    return int(found[1]) if found else None
+    match = re.search(r"\[u:PBS_GENERIC=(\d{1,6})\]", text, re.ASCII)
+    return int(match[1]) if match else None
 
 
 def _access(values: Mapping[str, str]) -> str:

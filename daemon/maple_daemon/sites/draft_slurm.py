@@ -51,7 +51,7 @@ def system(asking: Asking) -> System:
         config.name if is_name(config.name) else "",
         tuple(nodes),
         nodes_by,
-        (*(_bent(one, bends) for one in places), *qos),
+        (*(_bent(place, bends) for place in places), *qos),
         nodes_complete=known and all_nodes and bool(nodes) and (declared is None or declared <= len(nodes)),
         places_complete=known and all_places and bool(places) and not plugins,
         default_sure=known and not plugins,
@@ -65,8 +65,8 @@ def partitions(text: str, select: str = "") -> tuple[list[Place], bool]:
     *select*: the configuration's SelectType.
     """
     lines = [line for line in text.splitlines() if line.strip()]
-    found = [place for line in lines if (place := _partition(line, select))]
-    return found, len(found) == len(lines)
+    places = [place for line in lines if (place := _partition(line, select))]
+    return places, len(places) == len(lines)
 
 
 def _partition(line: str, select: str) -> Place | None:
@@ -128,10 +128,10 @@ def qos_said(asking: Asking, config: Mapping[str, str]) -> tuple[list[Place], se
     """
     if config.get("AccountingStorageType", "/none").endswith("/none"):
         return [], set()
-    found, bends = qos(asking.said("sacctmgr", "-n", "-P", "show", "qos", "format=%s" % ",".join(_QOS)))
+    places, bends = qos(asking.said("sacctmgr", "-n", "-P", "show", "qos", "format=%s" % ",".join(_QOS)))
     if {"limits", "safe", "all"} & set(config.get("AccountingStorageEnforce", "").split(",")):
-        return found, bends
-    return [Place(one.name, one.selector, notes=("its limits are not enforced",)) for one in found], bends
+        return places, bends
+    return [Place(place.name, place.selector, notes=("its limits are not enforced",)) for place in places], bends
 
 
 def qos(text: str) -> tuple[list[Place], set[str]]:
@@ -181,7 +181,7 @@ def _bent(place: Place, bends: set[str]) -> Place:
 
 
 def _set(value: str | None) -> list[str]:
-    return [] if value is None or value in _NOT_SET else [shown(one) for one in value.split(",")]
+    return [] if value is None or value in _NOT_SET else [shown(part) for part in value.split(",")]
 
 
 def _notes(config: Mapping[str, str], plugins: list[str], private: list[str]) -> Iterable[str]:
@@ -291,7 +291,7 @@ def node_of(row: Mapping[str, Any]) -> Seen | None:
     places = row.get("partitions")
     return Seen(
         str(name),
-        names([one.rstrip("*") for one in places] if isinstance(places, list) else str(places or "").rstrip("*")),
+        names([place.rstrip("*") for place in places] if isinstance(places, list) else str(places or "").rstrip("*")),
         gpus,
         types,
         real,

@@ -88,7 +88,7 @@ def _head(system: System, kinds: Sequence[Kind], site_id: str, today: datetime.d
 
 
 def _scheduler(system: System, here: Machine) -> Block:
-    default = next((one.name for one in system.places if one.default), "")
+    default = next((place.name for place in system.places if place.default), "")
     entries = [Entry("type", system.scheduler)]
     notes = []
     if system.version:
@@ -190,11 +190,11 @@ def _place(place: Place, kinds: Sequence[Kind]) -> Block:
 
 
 def _of_host(here: Machine) -> Iterator[Block]:
-    for one in here.launchers:
-        entries = [Entry("state", "present", one.path)]
-        if one.implementation:
-            entries.append(Entry("implementation", one.implementation, "what it says of itself"))
-        yield Block(("launcher", one.name), [*entries, Entry("source", [_HOST])])
+    for launcher in here.launchers:
+        entries = [Entry("state", "present", launcher.path)]
+        if launcher.implementation:
+            entries.append(Entry("implementation", launcher.implementation, "what it says of itself"))
+        yield Block(("launcher", launcher.name), [*entries, Entry("source", [_HOST])])
     if here.modules or here.pytorch:
         system = [Entry("system", here.modules, "in the environment here")] if here.modules else []
         yield Block(("modules",), [*system, Entry("source", [_HOST])])
@@ -235,7 +235,7 @@ def _unknown(system: System, kinds: Sequence[Kind]) -> Iterator[str]:
         elif not kind.sure:
             yield "node.%s: whose GPUs these are, and devices where a card counts as several" % kind.name
     served = {name for node in system.nodes for name in node.places}
-    empty = [one.name for one in system.places if one.selector != "qos" and one.name not in served]
+    empty = [place.name for place in system.places if place.selector != "qos" and place.name not in served]
     if empty:
         yield "node_kinds of %s" % shown(", ".join(empty))
     if len(system.places) > MOST_PLACES:
@@ -261,7 +261,7 @@ class Block(NamedTuple):
 
 def file_of(head: Sequence[str], blocks: Iterable[Block], end: Sequence[str]) -> str:
     """Return the text of a file: comments, tables, comments."""
-    parts = ["\n".join(_comment(line) for line in head), *(_block(one) for one in blocks)]
+    parts = ["\n".join(_comment(line) for line in head), *(_block(block) for block in blocks)]
     parts.append("\n".join(_comment(line) for line in end))
     return "\n\n".join(part for part in parts if part) + "\n"
 

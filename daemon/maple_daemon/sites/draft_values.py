@@ -131,8 +131,8 @@ def count(value: object, most: int = 10_000_000) -> int | None:
 
 def version(text: str) -> str:
     """Return the numbers that *text* begins with, `23.11.7` of `23.11.7-2`, at most four; "" where there are none."""
-    found = re.match(r"\d{1,8}(\.\d{1,8}){1,3}(?!\d)", text.strip(), re.ASCII)
-    return found[0] if found else ""
+    match = re.match(r"\d{1,8}(\.\d{1,8}){1,3}(?!\d)", text.strip(), re.ASCII)
+    return match[0] if match else ""
 
 
 class Asking:

@@ -23,9 +23,9 @@ def page(site: Site, sources: Mapping[str, Source] = {}) -> str:
     return "\n".join([*_lines(site), *_block("Sources", [_source(*one) for one in sources.items()])]) + "\n"
 
 
-def _source(name: str, one: Source) -> str:
-    dated = ", ".join(filter(None, (one.kind, one.date)))
-    return "%s: %s (%s): %s" % (name, one.title, dated, " ".join(one.where.split()))
+def _source(name: str, source: Source) -> str:
+    dated = ", ".join(filter(None, (source.kind, source.date)))
+    return "%s: %s (%s): %s" % (name, source.title, dated, " ".join(source.where.split()))
 
 
 def _lines(site: Site) -> Iterator[str]:
@@ -33,12 +33,18 @@ def _lines(site: Site) -> Iterator[str]:
     yield "%s   %s%s   revision %s" % (site.id, site.scheduler, version, site.revision[:12])
     yield from _section("Kinds of node", ("kind", "gpus", "model", "cores", "memory", "features"), _kinds(site))
     head = ("name", "by", "gpus", "nodes", "walltime", "shared", "kinds")
-    yield from _section("Partitions, QOS and queues", head, [_place(one) for one in site.partitions])
+    yield from _section("Partitions, QOS and queues", head, [_place(partition) for partition in site.partitions])
     request = site.gpu_request
     yield from _block("GPU request", [" ".join(filter(None, (request.style, request.form)))])
-    yield from _block("Must be said", [_demand(one) for one in site.demands])
-    yield from _block("Must not be said", [_demand(one) for one in site.refusals])
-    yield from _block("Launchers", ["%s: %s" % (one.name, _with(one.state, one.says)) for one in site.launchers])
+    yield from _block("Must be said", [_demand(demand) for demand in site.demands])
+    yield from _block("Must not be said", [_demand(demand) for demand in site.refusals])
+    yield from _block(
+        "Launchers",
+        [
+            "%s: %s" % (launcher_fact.name, _with(launcher_fact.state, launcher_fact.says))
+            for launcher_fact in site.launchers
+        ],
+    )
     yield from _block("Not sure, so that they prove nothing", list(site.unsure))
 
 
@@ -50,27 +56,27 @@ def _kinds(site: Site) -> list[Sequence[str]]:
     ]
 
 
-def _place(one: Partition) -> Sequence[str]:
-    shared = {None: "?", True: "yes", False: "no"}[one.shared]
-    hours = _known(None if one.max_walltime is None else "%g h" % (one.max_walltime / 3600))
-    kinds = " ".join(one.node_kinds) or "?"
+def _place(partition: Partition) -> Sequence[str]:
+    shared = {None: "?", True: "yes", False: "no"}[partition.shared]
+    hours = _known(None if partition.max_walltime is None else "%g h" % (partition.max_walltime / 3600))
+    kinds = " ".join(partition.node_kinds) or "?"
     return (
-        one.name + ("" if one.sure else " (unsure)"),
-        one.selector,
-        _known(one.gpus_per_node),
-        _known(one.max_nodes),
+        partition.name + ("" if partition.sure else " (unsure)"),
+        partition.selector,
+        _known(partition.gpus_per_node),
+        _known(partition.max_nodes),
         hours,
         shared,
-        kinds + (" if --constraint=%s" % one.constraint if one.constraint else ""),
+        kinds + (" if --constraint=%s" % partition.constraint if partition.constraint else ""),
     )
 
 
-def _demand(one: Demand) -> str:
-    options = " or ".join("--%s" % option for option in one.options)
-    only = "=%s" % "|".join(one.values) if one.values else ""
-    but = " other than %s" % "|".join(one.except_values) if one.except_values else ""
-    effect = "effect unknown" if one.effect == "unknown" else one.effect
-    return "%s%s%s (%s): %s" % (options, only, but, effect, one.says)
+def _demand(demand: Demand) -> str:
+    options = " or ".join("--%s" % option for option in demand.options)
+    only = "=%s" % "|".join(demand.values) if demand.values else ""
+    but = " other than %s" % "|".join(demand.except_values) if demand.except_values else ""
+    effect = "effect unknown" if demand.effect == "unknown" else demand.effect
+    return "%s%s%s (%s): %s" % (options, only, but, effect, demand.says)
 
 
 def _known(value: object) -> str:

@@ -49,7 +49,7 @@ def uses() -> list[Use]:
 
 def lines() -> Iterator[str]:
     """Yield the table as people read it; a field that nothing reads says so."""
-    rows = [(one.field, " ".join(one.rules) or "-", " ".join(one.others) or "-") for one in uses()]
+    rows = [(use.field, " ".join(use.rules) or "-", " ".join(use.others) or "-") for use in uses()]
     first = max(len(row[0]) for row in rows)
     for field, rules, others in [("field", "rules", "else"), *rows]:
         nobody = "   nothing reads it" if (rules, others) == ("-", "-") else ""
@@ -72,7 +72,7 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     """Return the table that a field holds one or many of, None for a plain value."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for one in typing.get_args(annotation) if (found := _model_in(one)) is not None), None)
+    return next((found for argument in typing.get_args(annotation) if (found := _model_in(argument)) is not None), None)
 
 
 def _use(key: str, name: str) -> Use:
@@ -92,15 +92,18 @@ def _carriers() -> Mapping[str, frozenset[str]]:
     """Return for each fact of the snapshot the names of the schema's fields that it is made from."""
     tree = ast.parse((AGENTS / "ask" / "sites" / "facts.py").read_text())
     helpers = {one.name: _attributes(one) for one in tree.body if isinstance(one, ast.FunctionDef)}
-    for one in (one for one in ast.walk(tree) if isinstance(one, ast.Assign)):
+    for one in (node for node in ast.walk(tree) if isinstance(node, ast.Assign)):
         for target in one.targets:
             helpers.setdefault(getattr(target, "id", ""), _attributes(one.value))
     made = {shape.__name__: shape._fields for shape in SHAPES}
     found: dict[str, frozenset[str]] = {}
-    for call in (one for one in ast.walk(tree) if isinstance(one, ast.Call)):
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
         fields = made.get(getattr(call.func, "id", ""), ())
-        for name, value in [*zip(fields, call.args), *((one.arg or "", one.value) for one in call.keywords if fields)]:
-            called = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+        for name, value in [
+            *zip(fields, call.args),
+            *((keyword.arg or "", keyword.value) for keyword in call.keywords if fields),
+        ]:
+            called = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
             names = _attributes(value).union(
                 *(helpers.get(one, frozenset()) for one in called - {"_kind", "_partition"})
             )
@@ -110,9 +113,9 @@ def _carriers() -> Mapping[str, frozenset[str]]:
 
 def _attributes(tree: ast.AST) -> frozenset[str]:
     """Return the attributes that code reads, by `a.b` or by `getattr(a, "b")`."""
-    read = {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)}
-    texts = {one.value for one in ast.walk(tree) if isinstance(one, ast.Constant) and isinstance(one.value, str)}
-    return frozenset(read | {one for one in texts if "_" in one and one.isidentifier()})
+    read = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return frozenset(read | {text for text in texts if "_" in text and text.isidentifier()})
 
 
 @cache
@@ -123,9 +126,9 @@ def _rules() -> Mapping[str, frozenset[str]]:
     found = {}
     for path in sorted(folder.glob("*/mpl*.py"), key=lambda one: one.name):
         tree = ast.parse(path.read_text())
-        names = {one.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for one in node.names}
-        methods = {one for one in _attributes(tree) if one in helpers}
-        called = [helpers[one] for one in names | methods if one in helpers]
+        names = {name.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for name in node.names}
+        methods = {attribute for attribute in _attributes(tree) if attribute in helpers}
+        called = [helpers[name] for name in names | methods if name in helpers]
         found[path.name[:6].upper()] = _attributes(tree).union(*called)
     return found
 
@@ -133,14 +136,14 @@ def _rules() -> Mapping[str, frozenset[str]]:
 def _functions(*paths: Path) -> Mapping[str, frozenset[str]]:
     """Return what each function of these modules reads, those that it calls included."""
     nodes = {
-        one.name: one
+        tree.name: tree
         for path in paths
-        for one in ast.walk(ast.parse(path.read_text()))
-        if isinstance(one, ast.FunctionDef)
+        for tree in ast.walk(ast.parse(path.read_text()))
+        if isinstance(tree, ast.FunctionDef)
     }
     read = {name: _attributes(node) for name, node in nodes.items()}
     calls = {
-        name: {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} & set(nodes)
+        name: {tree.id for tree in ast.walk(node) if isinstance(tree, ast.Name)} & set(nodes)
         for name, node in nodes.items()
     }
     for _ in range(4):  # calls are no deeper
@@ -153,5 +156,5 @@ def _read_in(*folders: Path, leave_out: tuple[str, ...] = (), words: bool = Fals
     """Return the attributes that are read anywhere in folders; *words*: also by plain words, as a table's keys are."""
     paths = [path for folder in folders for path in folder.rglob("*.py") if path.name not in leave_out]
     trees = [ast.parse(path.read_text()) for path in paths]
-    texts = {str(one.value) for tree in trees for one in ast.walk(tree) if words and isinstance(one, ast.Constant)}
+    texts = {str(node.value) for tree in trees for node in ast.walk(tree) if words and isinstance(node, ast.Constant)}
     return frozenset(texts).union(*map(_attributes, trees))

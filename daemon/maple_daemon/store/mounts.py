@@ -30,4 +30,4 @@ def on_network(path: str, mounts: str = "/proc/self/mounts") -> bool:
 
 def _unescaped(point: str) -> str:
     """Blanks and backslashes stand as three octal digits in the table of mounts."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), point)
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), point)

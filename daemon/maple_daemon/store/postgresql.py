@@ -119,10 +119,10 @@ class PostgresqlRunner:
         connection = self._open()
         with connection.transaction(), connection.cursor() as cursor:
             made = []
-            for one in changes:
+            for change in changes:
                 touched = 0
-                if one.values:
-                    cursor.executemany(_marked(one.statement), [tuple(values) for values in one.values])
+                if change.values:
+                    cursor.executemany(_marked(change.statement), [tuple(values) for values in change.values])
                     touched = max(0, cursor.rowcount)
                 made.append(touched)
             closing.append(True)

@@ -18,8 +18,8 @@ MOST_SCRIPT = 4 << 20  # bytes of a script that is read back
 def of_version(version: Version) -> tuple[object, ...]:
     """Return id, uid, lineage, at, the rest as JSON, and the script compressed."""
     told = version._replace(script=b"")._asdict()
-    told["parts"] = [list(one) for one in version.parts]
-    told["values"] = [list(one) for one in version.values]
+    told["parts"] = [list(part) for part in version.parts]
+    told["values"] = [list(value) for value in version.values]
     del told["script"]
     return version.id, version.uid, version.lineage, version.at, _json(told), zlib.compress(version.script, 6)
 
@@ -58,9 +58,9 @@ def record(row: Sequence[Any]) -> Record | None:
         return None
 
 
-def of_outcome(one: Outcome, now: float) -> tuple[object, ...]:
+def of_outcome(outcome: Outcome, now: float) -> tuple[object, ...]:
     """Return job, uid, when, state, and all of it as JSON."""
-    return one.job, one.uid, one.ended or now, one.state, _json(one._asdict())
+    return outcome.job, outcome.uid, outcome.ended or now, outcome.state, _json(outcome._asdict())
 
 
 def outcome(row: Sequence[Any]) -> Outcome | None:

@@ -77,7 +77,9 @@ class SqlStore:
 
     def keep_records(self, records: Sequence[Record]) -> None:
         """Remember submissions, and count them, in one transaction where all have a form in the store."""
-        made = list({(one.id, one.uid): one for one in reversed(records)}.values())  # of two the first counts
+        made = list(
+            {(record.id, record.uid): record for record in reversed(records)}.values()
+        )  # of two the first counts
         try:
             self._keep_records(made)
         except NotKept:
@@ -119,7 +121,7 @@ class SqlStore:
 
     def keep_outcomes(self, outcomes: Iterable[Outcome]) -> int:
         """Remember how jobs ended; a later word about a job stands in place of an earlier one."""
-        made = {(one.job, one.uid): rows.of_outcome(one, self._clock()) for one in outcomes}
+        made = {(outcome.job, outcome.uid): rows.of_outcome(outcome, self._clock()) for outcome in outcomes}
         try:
             return self._keep_outcomes(made)
         except NotKept:  # one that has no form here does not cost the others theirs
@@ -180,7 +182,7 @@ class SqlStore:
         """Add to the site-wide numbers."""
         again = "ON CONFLICT (day, code, place, verdict, state) DO UPDATE SET jobs = counts.jobs + excluded.jobs"
         columns = "day, code, place, verdict, state, jobs"
-        self._run.change(_insert("counts", columns, [tuple(one) for one in rows_], again))
+        self._run.change(_insert("counts", columns, [tuple(counted) for counted in rows_], again))
 
     def counted(self, since: str = "") -> list[Counted]:
         """Return the site-wide numbers since a day."""
@@ -211,14 +213,14 @@ class SqlStore:
 
     def _keep_records(self, made: Sequence[Record]) -> None:
         columns = "id, uid, version, at, job, told, counted"
-        values = [(*rows.of_record(one), "") for one in made]
+        values = [(*rows.of_record(record), "") for record in made]
         self._run.change(trials.counting(made), _insert("records", columns, values))
 
     def _keep_each(self, made: Sequence[Record]) -> None:
         wrong = None
-        for one in made:
+        for record in made:
             try:
-                self._keep_records([one])
+                self._keep_records([record])
             except NotKept as error:
                 wrong = error
         if wrong is not None:

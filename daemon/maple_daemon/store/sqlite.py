@@ -159,8 +159,8 @@ def _close_earlier(path: str, file: tuple[int, int]) -> None:
     Both find the index of the log by its name, and the kernel's locks on it are the process's: a connection to the
     earlier one that closes later would drop ours.
     """
-    for one in [one for one in _OPEN if one.path == path and one.file != file]:
-        one.close()
+    for sqlite_runner in [one for one in _OPEN if one.path == path and one.file != file]:
+        sqlite_runner.close()
 
 
 def _set_up(connection: sqlite3.Connection, journal: str) -> None:

@@ -45,7 +45,7 @@ def counting(records: Iterable[Record]) -> Change:
 
     Sums are added to in one order by everybody, so that no two who do it at once wait for each other.
     """
-    counted = ((*one, record.id, record.uid) for record in records for one in _counts(record, "", 1))
+    counted = ((*count, record.id, record.uid) for record in records for count in _counts(record, "", 1))
     return Change(_COUNT % _NEW, sorted(counted))
 
 

@@ -146,9 +146,9 @@ def explained(decision: Decision, submission: Submission, site: Site, read: Opti
     from ..repair.certainty import named
 
     def proven(here: Site) -> Set[Tuple[str, Optional[Span]]]:
-        return {(one.code, one.at) for one in _played(job, here).proven()}
+        return {(finding.code, finding.at) for finding in _played(job, here).proven()}
 
-    return decision._replace(findings=tuple(named(one, site, proven) for one in decision.findings))
+    return decision._replace(findings=tuple(named(finding, site, proven) for finding in decision.findings))
 
 
 _OF_THE_TEXT = ("MPL104", "MPL105")  # what a text that the scheduler refuses as a whole is told of
@@ -159,13 +159,13 @@ def _played(job: Job, site: Site, made: Optional[LaunchPlan] = None) -> State:
     if made is None:
         made = plan(job.submission, job.script, job.settings, site, job.arguments, job.read)
     silence = silenced(job.source)
-    found = tuple(
-        one
-        for one in dict.fromkeys(diagnose(made, job, site))
-        if not silence.covers(one.code, line_of(job.source, one.at.start) if one.at else 0)
-        and (not job.script.unreadable or one.code in _OF_THE_TEXT)
+    findings = tuple(
+        finding
+        for finding in dict.fromkeys(diagnose(made, job, site))
+        if not silence.covers(finding.code, line_of(job.source, finding.at.start) if finding.at else 0)
+        and (not job.script.unreadable or finding.code in _OF_THE_TEXT)
     )
-    return State(job, made, found)
+    return State(job, made, findings)
 
 
 def _unread(state: State) -> str:
@@ -192,7 +192,7 @@ def _cured(shown: State, state: State, site: Site) -> Decision:
     safe = repair(state, (Safety.SAFE,), again)
     more = safe if safe.whole else _with_offers(state, again)
     held = list(safe.held_back)
-    likely = {one.code for one in shown.findings}
+    likely = {finding.code for finding in shown.findings}
     repaired = _rewritten(state, safe, held, site, likely)
     offered = repaired if more is safe else _rewritten(state, more, held, site, likely)
     verdict = "repaired" if repaired is not None else "findings"
@@ -220,7 +220,7 @@ def _rewritten(
     if not made.whole:
         return None
     first = made.taken[0][0]
-    if site.unsure and not {one.code for one in _likely(made.state, site).proven()} <= likely:
+    if site.unsure and not {finding.code for finding in _likely(made.state, site).proven()} <= likely:
         held.append((first, "an unconfirmed fact of the site file speaks against it"))
         return None
     source = made.state.job.source

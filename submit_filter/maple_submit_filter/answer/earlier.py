@@ -75,7 +75,9 @@ def grounds_of(decision: Decision, made: Rewritten, revision: bytes) -> str:
     """Return the hash of all that a change is proposed for. *revision*: of rules and site."""
     from .audit_line import sha256
 
-    said = ["%s %s %s" % (one.code, one.site_fact, one.says) for one in decision.findings if one.proven]
+    said = [
+        "%s %s %s" % (finding.code, finding.site_fact, finding.says) for finding in decision.findings if finding.proven
+    ]
     text = "\n".join((*said, "", *made.says)).encode("utf-8", "surrogateescape")
     return sha256(revision + text)[:32]
 

@@ -108,16 +108,16 @@ def offers(
     Where a value may be meant in two ways both stand here; of ways to spell one change of one line the first does. What
     is done unasked is none of them.
     """
-    found = [decision.offered] if decision.offered is not None and decision.offered != decision.repaired else []
+    rewrittens = [decision.offered] if decision.offered is not None and decision.offered != decision.repaired else []
     job = understood(submission, read, read) if any(one.fixes for one in decision.findings) else None
     if job is None or decision.repaired is not None:
-        return tuple(found)
+        return tuple(rewrittens)
     start = examined(job, site)
     for finding, fix, after in _each(start, start, site):
         made = _rewritten(start, after, ("%s %s" % (finding.code, fix.says),), _because(start, fix))
-        if all(_differs(made, one) for one in found) and _parses(after.job.source):
-            found.append(made)
-    return tuple(found[:MOST_OFFERS])
+        if all(_differs(made, rewritten) for rewritten in rewrittens) and _parses(after.job.source):
+            rewrittens.append(made)
+    return tuple(rewrittens[:MOST_OFFERS])
 
 
 def _differs(new: Rewritten, other: Rewritten) -> bool:
@@ -163,7 +163,7 @@ def _count(finding: Finding, state: State) -> int:
 
 
 def _proven(state: State) -> Set[str]:
-    return {one.code for one in state.proven()}
+    return {finding.code for finding in state.proven()}
 
 
 def _parses(source: bytes) -> bool:

@@ -64,12 +64,12 @@ def pack(decision: Decision, files: Sequence[FileFacts] = ()) -> bytes:
     data = {
         "format": FORMAT,
         "verdict": decision.verdict,
-        "findings": [_finding(one) for one in decision.findings],
+        "findings": [_finding(finding) for finding in decision.findings],
         "repaired": _rewritten(decision.repaired),
         "offered": _rewritten(decision.offered),
         "held_back": decision.held_back,
         "why": decision.why,
-        "files": [[_text(one.path), _text(one.facts)] for one in dict.fromkeys(files)],
+        "files": [[_text(file_facts.path), _text(file_facts.facts)] for file_facts in dict.fromkeys(files)],
     }
     return json.dumps(data, separators=(",", ":")).encode()
 
@@ -97,8 +97,8 @@ def _text(data: bytes) -> str:
     return data.decode("latin-1")
 
 
-def _finding(one: Finding) -> List[object]:
-    return [one.code, one.says, one.at, one.proven, one.asks_for, one.help, one.site_fact]
+def _finding(finding: Finding) -> List[object]:
+    return [finding.code, finding.says, finding.at, finding.proven, finding.asks_for, finding.help, finding.site_fact]
 
 
 def _rewritten(made: Optional[Rewritten]) -> Optional[List[object]]:

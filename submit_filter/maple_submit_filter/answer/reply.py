@@ -174,7 +174,7 @@ def partitions(submission: Submission, policy: Policy) -> Tuple[str, ...]:
             named.append(word.partition(b"=")[2])
         elif word.startswith(b"-p"):
             named.append(word[2:])
-    return tuple(one.strip(b"\"'").decode("utf-8", "replace") for names in named for one in names.split(b",") if one)
+    return tuple(part.strip(b"\"'").decode("utf-8", "replace") for names in named for part in names.split(b",") if part)
 
 
 def _queues(submission: Submission) -> Tuple[str, ...]:
@@ -184,14 +184,16 @@ def _queues(submission: Submission) -> Tuple[str, ...]:
     words, around = pbs.read_argv(submission.argv), submission.environment
     script = pbs.read_script(submission.script or b"", pbs.prefix_in_force(words, around))
     named = pbs.settings(words, around, script).all("queue")
-    return tuple(one.value.partition(b"@")[0].decode("utf-8", "replace") for one in named)
+    return tuple(setting.value.partition(b"@")[0].decode("utf-8", "replace") for setting in named)
 
 
 def heard(decision: Decision, script: bytes) -> Tuple[Finding, ...]:
     """Return the findings that the user has not silenced."""
     silence = silenced(script)
     return tuple(
-        one for one in decision.findings if not silence.covers(one.code, line_of(script, one.at.start) if one.at else 0)
+        finding
+        for finding in decision.findings
+        if not silence.covers(finding.code, line_of(script, finding.at.start) if finding.at else 0)
     )
 
 
@@ -239,7 +241,7 @@ def _codes(rewritten: Optional[Rewritten]) -> Tuple[str, ...]:
 
 
 def _codes_of(findings: Iterable[Finding]) -> Tuple[str, ...]:
-    return tuple(dict.fromkeys(one.code for one in findings))
+    return tuple(dict.fromkeys(finding.code for finding in findings))
 
 
 def _new(rewritten: Rewritten) -> bytes:

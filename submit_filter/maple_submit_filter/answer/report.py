@@ -43,7 +43,7 @@ def report(
     not the sentences.
     """
     ordered = in_order(findings)
-    lines = [line for one in ordered[:most] for line in tell(one, source, name, fate, width)]
+    lines = [line for finding in ordered[:most] for line in tell(finding, source, name, fate, width)]
     if len(ordered) > most:
         lines.append("and %d more" % (len(ordered) - most))
     return tuple(lines)
@@ -51,7 +51,7 @@ def report(
 
 def in_order(findings: Sequence[Finding]) -> Sequence[Finding]:
     """Return the findings as people should read them: what is proven first, then by place."""
-    return sorted(findings, key=lambda one: (not one.proven, one.at.start if one.at else -1))
+    return sorted(findings, key=lambda finding: (not finding.proven, finding.at.start if finding.at else -1))
 
 
 def severity(finding: Finding) -> str:

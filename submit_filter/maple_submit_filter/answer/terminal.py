@@ -155,7 +155,7 @@ def line(submission: Submission, says: str, *more: str) -> bytes:
 
 def _lines(lines: Sequence[str]) -> bytes:
     """Return lines that are folded at the width of the narrowest terminal; commands stay whole."""
-    whole = [part for one in lines for part in _folded(printable(one))]
+    whole = [part for line in lines for part in _folded(printable(line))]
     return "".join(PREFIX + one + "\n" for one in whole).encode("utf-8", "replace")
 
 

@@ -100,8 +100,8 @@ class Cursor:
         if self.awaited:
             waiting = tuple(self.awaited)
             self.awaited.clear()  # in place: who goes back to this list after an error must not find them again
-            for one in waiting:
-                self.documents[one.at] = self.document(one)
+            for awaited in waiting:
+                self.documents[awaited.at] = self.document(awaited)
 
     def document(self, awaited: Awaited) -> HereDoc:
         """Read the here-document whose body begins at the cursor."""

@@ -221,12 +221,12 @@ class Program(NamedTuple):
 
 def unread(program: Program) -> Tuple[Unread, ...]:
     """Return every `Unread` anywhere inside *program*, substitutions and here-documents included, in order."""
-    found: list[Unread] = []
+    unread: list[Unread] = []
     waiting: list[object] = [program]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Unread):
-            found.append(node)
+            unread.append(node)
         elif isinstance(node, tuple) and not isinstance(node, (Span, Literal)):
             waiting.extend(node)
-    return tuple(sorted(found, key=lambda one: one.span))
+    return tuple(sorted(unread, key=lambda one: one.span))

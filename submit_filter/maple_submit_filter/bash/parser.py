@@ -232,6 +232,6 @@ def read(source: bytes, start: int, end: int) -> "Tuple[Program, CommandReader]"
     whole = start == 0 and LEAST <= end == len(source) <= MOST
     reader = CommandReader(source, start, end, reusable(source) if whole else None)
     program = reader.program(NOTHING)
-    for one in reader.awaited:
-        reader.documents[one.at] = reader.document(one)
+    for awaited in reader.awaited:
+        reader.documents[awaited.at] = reader.document(awaited)
     return program._replace(span=Span(start, end)), reader

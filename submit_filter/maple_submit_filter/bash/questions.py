@@ -34,9 +34,9 @@ SILENT = frozenset(
 QUESTIONS = frozenset(b"[ [[ test command type which grep egrep pgrep hash".split())
 
 
-def first(one: Word) -> bytes:
+def first(word: Word) -> bytes:
     """Return a word's bytes where it is one literal, else b""."""
-    return one.parts[0].text if len(one.parts) == 1 and isinstance(one.parts[0], Literal) else b""
+    return word.parts[0].text if len(word.parts) == 1 and isinstance(word.parts[0], Literal) else b""
 
 
 def asks(command: Command) -> bool:
@@ -80,13 +80,13 @@ def single(body: Program) -> bool:
 
 
 def only_open(loop: Loop) -> bool:
-    return not any(isinstance(part, Literal) for one in loop.words or () for part in one.parts)
+    return not any(isinstance(part, Literal) for word in loop.words or () for part in word.parts)
 
 
 def only_prints(body: Program) -> bool:
     """Return whether a loop's body does nothing but `echo` and `printf`."""
     commands = [item.command for item in body.items]
-    simple = [one for one in commands if isinstance(one, Simple) and one.words]
+    simple = [command for command in commands if isinstance(command, Simple) and command.words]
     return len(simple) == len(commands) and all(first(one.words[0]) in (b"echo", b"printf") for one in simple)
 
 

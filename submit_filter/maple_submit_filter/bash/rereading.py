@@ -55,7 +55,7 @@ def remember(known: Known) -> None:
 
 def recall(source: bytes) -> Optional[Known]:
     """Return the very script, if it was read lately."""
-    return next((one for one in list(_recent) if one.source == source), None)
+    return next((known for known in list(_recent) if known.source == source), None)
 
 
 def reusable(source: bytes) -> Optional[Reuse]:
@@ -68,7 +68,7 @@ def _between(known: Known, source: bytes) -> Optional[Reuse]:
     before = _same(lambda size: was[:size] == source[:size], min(len(was), len(source)))
     most = min(len(was), len(source)) - before
     behind = _same(lambda size: was[len(was) - size :] == source[len(source) - size :], most)
-    start, count = max((one for one in known.cuts if one[0] < before), default=(0, 0))
+    start, count = max((cut for cut in known.cuts if cut[0] < before), default=(0, 0))
     tail = {at + moved: number for at, number in known.cuts if at > len(was) - behind}
     return Reuse(known, known.program.items[:count], start, tail, moved) if count or tail else None
 

@@ -33,11 +33,11 @@ def put(link: Link, options: Sequence[Tuple[str, bytes]], why: str) -> Edits:
     edits: List[Edit] = []
     added = b""
     for name, value in options:
-        found = link.option(name)
-        if found is None:
+        option = link.option(name)
+        if option is None:
             added += b" --" + name.encode() + b"=" + value
             continue
-        changed = change(found, value, why)
+        changed = change(option, value, why)
         if changed is None:
             return None
         edits += changed
@@ -255,18 +255,18 @@ def counted_hosts(plan: LaunchPlan, source: bytes, why: str) -> List[Edit]:
     edits = []
     for spans in plan.assigned.values():
         for span in spans:
-            found = re.search(
+            match = re.search(
                 rb"(wc -l < |cat )(\"?\$\{?PBS_NODEFILE\}?\"?)( \| wc -l)?(?=[)`])", source[span.start : span.end]
             )
-            if found is not None and (found.group(3) or found.group(1)[:2] == b"wc"):
-                at = Span(span.start + found.start(), span.start + found.end())
-                edits.append(Edit(at, b"sort -u " + found.group(2) + b" | wc -l", why))
+            if match is not None and (match.group(3) or match.group(1)[:2] == b"wc"):
+                at = Span(span.start + match.start(), span.start + match.end())
+                edits.append(Edit(at, b"sort -u " + match.group(2) + b" | wc -l", why))
     return edits
 
 
 def as_offers(fixes: Sequence[Fix]) -> Tuple[Fix, ...]:
     """Return fixes that nobody makes unasked."""
-    return tuple(one._replace(safety=Safety.ASK) for one in fixes)
+    return tuple(fix._replace(safety=Safety.ASK) for fix in fixes)
 
 
 def pointed_at(text: Optional[Text], step: Step) -> Span:

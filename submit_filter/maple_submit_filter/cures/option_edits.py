@@ -37,7 +37,7 @@ def say(job: Job, words: bytes, why: str) -> Change:
     qsub takes nothing in a directive but options, so there the line must end with one, and must not go on in the next.
     """
     wanted = prefix(job).encode("utf-8", "surrogateescape")
-    ends = [_end(job, one) for one in job.script.directives if one.prefix == wanted]
+    ends = [_end(job, directive) for directive in job.script.directives if directive.prefix == wanted]
     found = [end for end in ends if end >= 0]
     if found:
         return Change((Edit(Span(found[-1], found[-1]), b" " + words, why),))
@@ -46,7 +46,7 @@ def say(job: Job, words: bytes, why: str) -> Change:
 
 def _end(job: Job, line: Directive) -> int:
     """Return where the last option of a directive ends, -1 where none may stand behind it."""
-    end = max((one.origin.span.end for one in line.settings if one.origin.span is not None), default=-1)
+    end = max((setting.origin.span.end for setting in line.settings if setting.origin.span is not None), default=-1)
     goes_on = b"\n" in job.source[line.span.start : line.span.end]
     return -1 if is_pbs(job) and (goes_on or job.source[end : line.span.end].strip()) else end
 
@@ -59,10 +59,10 @@ def unsay(job: Job, name: str, why: str) -> Optional[Change]:
     """
     made = Change()
     for setting in job.settings.all(name):
-        one = _unsaid(job, setting, why)
-        if one is None:
+        change = _unsaid(job, setting, why)
+        if change is None:
             return None
-        made += one
+        made += change
     return made
 
 
@@ -170,7 +170,7 @@ def _items(job: Job, setting: Setting) -> Optional[Tuple[bytes, List[bytes], int
 
 
 def _line(job: Job, setting: Setting) -> Optional[Directive]:
-    return next((one for one in job.script.directives if setting in one.settings), None)
+    return next((directive for directive in job.script.directives if setting in directive.settings), None)
 
 
 def _own_words(job: Job, setting: Setting) -> bool:

@@ -52,9 +52,9 @@ def _value(span: Span, source: bytes) -> Optional[Span]:
     default = _DEFAULT.fullmatch(source, span.start, span.end)
     if default:
         return Span(*default.span(1))
-    found = _ASSIGNED.fullmatch(source, span.start, span.end)
-    if found:
-        return Span(*found.span(2))
+    match = _ASSIGNED.fullmatch(source, span.start, span.end)
+    if match:
+        return Span(*match.span(2))
     if _MADE.fullmatch(source, span.start, span.end):
         return Span(source.index(b"=", span.start) + 1, span.end)
     inner = Span(source.find(b"=", span.start, span.end) + 1, span.end)
@@ -88,8 +88,8 @@ def _mentions(name: bytes, source: bytes) -> Iterator[int]:
 def _name(span: Span, source: bytes) -> bytes:
     """Return the variable that *span* uses, or is assigned from, and that is all there is of the value."""
     text = source[span.start : span.end]
-    found = _USE.fullmatch(text) or _USE.fullmatch(text.partition(b"=")[2])
-    return (found.group(1) or found.group(2)) if found else b""
+    match = _USE.fullmatch(text) or _USE.fullmatch(text.partition(b"=")[2])
+    return (match.group(1) or match.group(2)) if match else b""
 
 
 def _telling(fix: Fix, plan: LaunchPlan, job: Job) -> Fix:

@@ -35,8 +35,16 @@ def needs_of(job: Job, gpus: Optional[int]) -> Needs:
 
 def elsewhere(site: Site, selector: str, needs: Needs, kinds: Tuple[str, ...] = ()) -> Tuple[str, ...]:
     """Return the names that take the request, in the order of the site file. *kinds*: one of these nodes is wanted."""
-    rows = (one for one in site.partitions if one.selector == selector and one.sure and not one.routed)
-    return tuple(dict.fromkeys(one.name for one in rows if _is_usual(one) and _takes(one, site, needs, kinds)))
+    rows = (
+        partition
+        for partition in site.partitions
+        if partition.selector == selector and partition.sure and not partition.routed
+    )
+    return tuple(
+        dict.fromkeys(
+            partition.name for partition in rows if _is_usual(partition) and _takes(partition, site, needs, kinds)
+        )
+    )
 
 
 def moves(job: Job, site: Site, needs: Needs, kinds: Tuple[str, ...], why: str, selector: str = "") -> Iterator[Fix]:
@@ -58,10 +66,10 @@ def _is_usual(row: Partition) -> bool:
 
 def _takes(row: Partition, site: Site, needs: Needs, kinds: Tuple[str, ...]) -> bool:
     """Return whether the row surely takes it; of what it does not say only the time is believed to do."""
-    found = [site.kind(name) for name in row.node_kinds]
-    if not found or (kinds and not set(kinds) & set(row.node_kinds)):
+    node_kinds = [site.kind(name) for name in row.node_kinds]
+    if not node_kinds or (kinds and not set(kinds) & set(row.node_kinds)):
         return False
-    if any(kind is None or (kind.gpus or 0) < (needs.gpus or 0) for kind in found):
+    if any(kind is None or (kind.gpus or 0) < (needs.gpus or 0) for kind in node_kinds):
         return False
     nodes = needs.nodes or 1
     return (
@@ -75,16 +83,18 @@ def _takes(row: Partition, site: Site, needs: Needs, kinds: Tuple[str, ...]) -> 
 
 def queues(site: Site) -> Tuple[Partition, ...]:
     """Return the rows of queues that the site is sure of."""
-    return tuple(one for one in site.partitions if one.selector == "queue" and one.sure)
+    return tuple(partition for partition in site.partitions if partition.selector == "queue" and partition.sure)
 
 
 def route(site: Site) -> Optional[Partition]:
     """Return the queue that leads to those behind a route: the only one that takes all that any of them takes."""
-    behind = [one for one in queues(site) if one.routed]
-    found = [
-        one for one in queues(site) if not one.routed and behind and all(_routes_to(one, other) for other in behind)
+    behind = [partition for partition in queues(site) if partition.routed]
+    partitions = [
+        partition
+        for partition in queues(site)
+        if not partition.routed and behind and all(_routes_to(partition, other) for other in behind)
     ]
-    return found[0] if len(found) == 1 else None
+    return partitions[0] if len(partitions) == 1 else None
 
 
 def _routes_to(queue: Partition, other: Partition) -> bool:
@@ -101,8 +111,8 @@ def open_to(site: Site, nodes: Optional[int], seconds: Optional[int]) -> List[Pa
 
     One that the site is not sure of may take anything.
     """
-    behind = [one for one in site.partitions if one.selector == "queue" and one.routed]
-    return [one for one in behind if not one.sure or _fits(one, nodes, seconds)]
+    behind = [partition for partition in site.partitions if partition.selector == "queue" and partition.routed]
+    return [partition for partition in behind if not partition.sure or _fits(partition, nodes, seconds)]
 
 
 def _fits(queue: Partition, nodes: Optional[int], seconds: Optional[int]) -> bool:

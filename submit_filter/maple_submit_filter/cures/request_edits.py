@@ -20,9 +20,9 @@ _GPUS = re.compile(rb"(\d{1,6}):ppn=(\d{1,6}):gpus=(\d{1,6})\Z")
 _MOVABLE = tuple(name.encode() for name in JOB_WIDE if name not in ("nodes", "select"))
 
 
-def cure(one: Refusal, job: Job, site: Site) -> Optional[Fix]:
+def cure(refusal: Refusal, job: Job, site: Site) -> Optional[Fix]:
     """Return the fix for what qsub refuses, None where it may have been meant in more than one way."""
-    setting = one.setting
+    setting = refusal.setting
     chosen = job.settings.get("select")
     if setting is None:
         return None
@@ -97,7 +97,7 @@ def _said_once(setting: Setting, job: Job) -> Optional[Fix]:
     """Leave out what a chunk says twice with the same value."""
     for chunk in setting.value.split(b"+"):
         parts = chunk.split(b":")
-        again = [one for one in dict.fromkeys(parts) if b"=" in one and parts.count(one) > 1]
+        again = [fromkey for fromkey in dict.fromkeys(parts) if b"=" in fromkey and parts.count(fromkey) > 1]
         if again and setting.value.count(chunk) == 1:
             kept: List[bytes] = [one for index, one in enumerate(parts) if one not in again or one not in parts[:index]]
             made = restate(job, setting, setting.value.replace(chunk, b":".join(kept)), CODE)
@@ -108,7 +108,7 @@ def _said_once(setting: Setting, job: Job) -> Optional[Fix]:
 def _without_nodes(older: Setting, chosen: Setting, job: Job) -> Optional[Fix]:
     """Leave out the older form where it asks for as many chunks."""
     chunks, same = select.chunks(chosen.value), select.nodes_form(older.value)
-    if chunks is None or same is None or sum(one.count for one in chunks) != sum(one.count for one in same):
+    if chunks is None or same is None or sum(chunk.count for chunk in chunks) != sum(chunk.count for chunk in same):
         return None
     made = unsay(job, "nodes", CODE)
     return made.fix(Safety.ASK, "remove -l nodes") if made is not None else None

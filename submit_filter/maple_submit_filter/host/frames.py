@@ -166,18 +166,18 @@ def _read_number(value: bytes) -> int:
 
 def pack_request(request: Request) -> bytes:
     """Return the frame of *request*."""
-    one = request.submission
+    submission = request.submission
     fields = [
         _field(_NONCE, request.nonce),
         _field(_HASH, request.hash),
-        _field(_SCHEDULER, one.scheduler.encode()),
-        *[_field(_ARGV, word) for word in one.argv],
-        _field(_CWD, one.cwd),
-        _number(_UID, one.uid),
-        *[_field(_ENVIRONMENT, name + b"=" + value) for name, value in one.environment.items()],
-        _field(_SCRIPT, one.script or b""),
-        _field(_CAME, one.came.encode()),
-        _field(_PATH, one.path),
+        _field(_SCHEDULER, submission.scheduler.encode()),
+        *[_field(_ARGV, word) for word in submission.argv],
+        _field(_CWD, submission.cwd),
+        _number(_UID, submission.uid),
+        *[_field(_ENVIRONMENT, name + b"=" + value) for name, value in submission.environment.items()],
+        _field(_SCRIPT, submission.script or b""),
+        _field(_CAME, submission.came.encode()),
+        _field(_PATH, submission.path),
         _number(_FLAGS, (_MAY_ASK if request.may_ask else 0) | (_TERMINAL if request.terminal else 0)),
         _number(_WORD, request.word),
         _number(_OFFSET, request.offset),
@@ -227,9 +227,9 @@ def pack_reply(reply: Reply) -> bytes:
     fields = [_field(_NONCE, reply.nonce), _field(_HASH, reply.hash)]
     fields.append(_field(_VERDICT, bytes((_verdict(reply),))))
     fields += [_field(_READ, reply.read.encode())] if reply.read else []  # stands first: it holds whatever follows
-    fields += [_field(_READ_UNLESS, one.path + b"\0" + one.facts) for one in reply.read_unless]
+    fields += [_field(_READ_UNLESS, file_facts.path + b"\0" + file_facts.facts) for file_facts in reply.read_unless]
     fields += [_field(_REPLY_EARLIER, reply.earlier)] if reply.earlier else []
-    fields += [_field(_CONDITION, one.path + b"\0" + one.facts) for one in reply.conditions]
+    fields += [_field(_CONDITION, file_facts.path + b"\0" + file_facts.facts) for file_facts in reply.conditions]
     fields += [_field(_LEARNT, reply.learnt)] if reply.learnt else []
     fields += [_field(_SAY, reply.say)] if reply.say else []
     change, offer = reply.change or Change(), reply.offer or Change()
@@ -260,7 +260,7 @@ def unpack_learnt(frame: bytes) -> Tuple[bytes, bytes]:
 
 
 def _facts(fields: List[bytes]) -> Tuple[FileFacts, ...]:
-    return tuple(FileFacts(*one.partition(b"\0")[::2]) for one in fields)
+    return tuple(FileFacts(*field.partition(b"\0")[::2]) for field in fields)
 
 
 def unpack_reply(frame: bytes) -> Reply:

@@ -72,9 +72,9 @@ def guarded(folder: bytes) -> bool:
     whole = b""
     for name in folder.rstrip(b"/").split(b"/"):
         whole += name + b"/"
-        found = os.lstat(whole.rstrip(b"/") or b"/")
-        open_to_others = found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (0, os.geteuid()) or open_to_others:
+        status = os.lstat(whole.rstrip(b"/") or b"/")
+        open_to_others = status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (0, os.geteuid()) or open_to_others:
             return False
     return True
 
@@ -82,10 +82,10 @@ def guarded(folder: bytes) -> bool:
 def private(folder: bytes) -> bool:
     """Return whether a folder is the user's own and closed to others; it is made, or closed, where it is not yet."""
     _make(folder)
-    found = os.lstat(folder)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         return False
-    if stat.S_IMODE(found.st_mode) != 0o700:
+    if stat.S_IMODE(status.st_mode) != 0o700:
         os.chmod(folder, 0o700)
     return True
 

@@ -16,7 +16,7 @@ from ..play.shell_state import Shell
 from ..types.launch_plan import Link
 from ..types.text import Text, number, plain
 from .devices import mask_of
-from .grammar import ARGPARSE, Table, followed, link, lost_value, read, table
+from .grammar import ARGPARSE, Table, followed, link_of, lost_value, read, table
 from .python_options import python_program
 from .record import AgentOptions, Launcher
 from .torchrun import empty_options, on_cpu, visible_devices
@@ -196,20 +196,20 @@ def start_direct(programs: Starter, argv: List[Text], shell: Shell, trail: Trail
 
 def _record(programs: Starter, argv: List[Text], words: int, shell: Shell, trail: Trail) -> None:
     reading = read(TABLE, argv, words)
-    one = link("accelerate", argv, reading, words)
-    trail = followed(trail, one, reading)
+    link = link_of("accelerate", argv, reading, words)
+    trail = followed(trail, link, reading)
     program = argv[reading.program :]
-    config = _config(programs, one, shell)
+    config = _config(programs, link, shell)
     if config is None:
         trail = trail._replace(doubts=trail.doubts + ("accelerate's configuration file could not be read",))
-    told = _agent(one, shell, programs.scene, config, program)
-    told = told._replace(empty=told.empty + lost_value(reading, trail))
-    programs.agent(told, program, shell, trail)
+    agent = _agent(link, shell, programs.scene, config, program)
+    agent = agent._replace(empty=agent.empty + lost_value(reading, trail))
+    programs.agent(agent, program, shell, trail)
 
 
-def _config(programs: Starter, one: Link, shell: Shell) -> Optional[Dict[bytes, bytes]]:
+def _config(programs: Starter, link: Link, shell: Shell) -> Optional[Dict[bytes, bytes]]:
     """Return the configuration file's plain keys; {} when there is none, None when it is there and unread."""
-    named = one.option("config-file")
+    named = link.option("config-file")
     path = named.value if named is not None else None
     if path is None:
         home = shell.value(b"HOME")
@@ -222,11 +222,11 @@ def _config(programs: Starter, one: Link, shell: Shell) -> Optional[Dict[bytes, 
     return {key: value.strip().strip(b"'\"") for key, value in _LINE.findall(content.raw)}
 
 
-def _value(one: Link, config: Optional[Dict[bytes, bytes]], name: str, default: Optional[bytes]) -> Optional[Text]:
-    found = one.option(name)
-    if found is not None:
-        return found.value
-    if one.open or config is None:
+def _value(link: Link, config: Optional[Dict[bytes, bytes]], name: str, default: Optional[bytes]) -> Optional[Text]:
+    option = link.option(name)
+    if option is not None:
+        return option.value
+    if link.open or config is None:
         return None
     raw = config.get(_KEYS[name])
     if raw in (b"null", b"None", b"~", b""):
@@ -235,20 +235,20 @@ def _value(one: Link, config: Optional[Dict[bytes, bytes]], name: str, default: 
     return plain(raw) if raw is not None else None
 
 
-def _agent(one: Link, shell: Shell, scene: Scene, config: Optional[Dict[bytes, bytes]], program: List[Text]) -> Agent:
+def _agent(link: Link, shell: Shell, scene: Scene, config: Optional[Dict[bytes, bytes]], program: List[Text]) -> Agent:
     visible = visible_devices(shell, scene)
-    machines = number(_value(one, config, "num-machines", b"1"))
+    machines = number(_value(link, config, "num-machines", b"1"))
     alone = b"%d" % len(visible) if visible and machines == 1 else None
-    total = number(_value(one, config, "num-processes", alone))
+    total = number(_value(link, config, "num-processes", alone))
     each = total // machines if total is not None and machines else None
-    address = _value(one, config, "main-process-ip", b"127.0.0.1")
-    port = _value(one, config, "main-process-port", b"29500")
-    backend = _value(one, config, "rdzv-backend", b"static")
-    rank = _value(one, config, "machine-rank", None if machines != 1 else b"0")
+    address = _value(link, config, "main-process-ip", b"127.0.0.1")
+    port = _value(link, config, "main-process-port", b"29500")
+    backend = _value(link, config, "rdzv-backend", b"static")
+    rank = _value(link, config, "machine-rank", None if machines != 1 else b"0")
     unread = (
-        one.option("use-deepspeed") is not None or one.option("deepspeed-hostfile") is not None or one.option("tpu")
+        link.option("use-deepspeed") is not None or link.option("deepspeed-hostfile") is not None or link.option("tpu")
     )
-    cpu = one.option("cpu") is not None or on_cpu(shell, program)
+    cpu = link.option("cpu") is not None or on_cpu(shell, program)
     return Agent(
         "accelerate",
         (machines, machines) if machines and not unread else None,
@@ -263,24 +263,24 @@ def _agent(one: Link, shell: Shell, scene: Scene, config: Optional[Dict[bytes, b
         visible,
         cpu,
         shell.value(mask_of(scene.allocation.node_kinds)),
-        _empty(one, machines),
-        _rankless(one, config, machines, backend),
+        _empty(link, machines),
+        _rankless(link, config, machines, backend),
     )
 
 
-def _empty(one: Link, machines: Optional[int]) -> Tuple[str, ...]:
+def _empty(link: Link, machines: Optional[int]) -> Tuple[str, ...]:
     """One machine asks for nobody's address (accelerate 1.15.0)."""
     alone = machines is None or machines == 1
-    return tuple(name for name in empty_options(one) if not (alone and name == "main-process-ip"))
+    return tuple(name for name in empty_options(link) if not (alone and name == "main-process-ip"))
 
 
 def _rankless(
-    one: Link, config: Optional[Dict[bytes, bytes]], machines: Optional[int], backend: Optional[Text]
+    link: Link, config: Optional[Dict[bytes, bytes]], machines: Optional[int], backend: Optional[Text]
 ) -> bool:
     """accelerate 1.15 ends with a TypeError when several machines meet statically and no rank is said anywhere."""
-    if one.open or config is None or machines is None or machines < 2 or backend is None or backend.raw != b"static":
+    if link.open or config is None or machines is None or machines < 2 or backend is None or backend.raw != b"static":
         return False
-    return one.option("machine-rank") is None and not config.get(b"machine_rank")
+    return link.option("machine-rank") is None and not config.get(b"machine_rank")
 
 
 LAUNCHER = Launcher(

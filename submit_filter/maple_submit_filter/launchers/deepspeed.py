@@ -15,7 +15,7 @@ from ..play.shell_state import Shell
 from ..types.launch_plan import Link
 from ..types.text import Text, number, plain
 from .devices import mask_of
-from .grammar import ARGPARSE, Table, followed, link, lost_value, read, table
+from .grammar import ARGPARSE, Table, followed, link_of, lost_value, read, table
 from .python_options import python_program
 from .record import AgentOptions, Launcher
 from .torchrun import empty_options, on_cpu, visible_devices
@@ -80,26 +80,26 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
     call = python_program(argv)
     words = call.arguments if call is not None else 1
     reading = read(TABLE, argv, words)
-    one = link("deepspeed", argv, reading, words)
-    trail = followed(trail, one, reading)
+    link = link_of("deepspeed", argv, reading, words)
+    trail = followed(trail, link, reading)
     program = argv[reading.program :]
-    if _is_refused(programs, one, shell):
+    if _is_refused(programs, link, shell):
         programs.scene.shapes[trail.key] = (trail, StepShape(None, None, None, False, REFUSED))
         return
-    hosts = _hosts(programs, one, shell)
-    doubt = _doubt(one, hosts)
+    hosts = _hosts(programs, link, shell)
+    doubt = _doubt(link, hosts)
     if doubt:
         programs.scene.hidden = True
         trail = trail._replace(doubts=trail.doubts + (doubt,))
-    told = _agent(one, shell, programs.scene, hosts, program)
-    told = told._replace(empty=told.empty + lost_value(reading, trail))
-    programs.agent(told, program, shell, trail)
+    agent = _agent(link, shell, programs.scene, hosts, program)
+    agent = agent._replace(empty=agent.empty + lost_value(reading, trail))
+    programs.agent(agent, program, shell, trail)
 
 
-def _is_refused(programs: Starter, one: Link, shell: Shell) -> bool:
+def _is_refused(programs: Starter, link: Link, shell: Shell) -> bool:
     """Return whether a line of the hostfile is no `NAME slots=N`: then the runner ends (0.19.8, "bad entry")."""
-    named = one.option("hostfile")
-    if one.open or named is None or named.value is None:
+    named = link.option("hostfile")
+    if link.open or named is None or named.value is None:
         return False
     content = programs.scene.content(named.value, shell.cwd)
     if content is None or content.open:
@@ -108,44 +108,44 @@ def _is_refused(programs: Starter, one: Link, shell: Shell) -> bool:
     return any(line and not line.startswith(b"#") and not _SLOTS.match(line) for line in lines)
 
 
-def _hosts(programs: Starter, one: Link, shell: Shell) -> Optional[List[Tuple[bytes, int]]]:
+def _hosts(programs: Starter, link: Link, shell: Shell) -> Optional[List[Tuple[bytes, int]]]:
     """Return (host, slots) of the hostfile; [] when there is none, None when it could not be read."""
-    named = one.option("hostfile")
+    named = link.option("hostfile")
     if named is None or named.value is None:
-        return None if one.open else []
+        return None if link.open else []
     content = programs.scene.content(named.value, shell.cwd)
     if content is None:
         return None
     return [(host, int(slots)) for host, slots in _SLOTS.findall(content.raw)]
 
 
-def _doubt(one: Link, hosts: Optional[List[Tuple[bytes, int]]]) -> str:
+def _doubt(link: Link, hosts: Optional[List[Tuple[bytes, int]]]) -> str:
     if hosts is None:
         return "deepspeed's hostfile could not be read"
-    if len(hosts) > 1 and one.option("no-ssh") is None:
+    if len(hosts) > 1 and link.option("no-ssh") is None:
         return "deepspeed reaches the nodes of its hostfile by itself"
-    if one.option("include") or one.option("exclude") or one.option("launcher"):
+    if link.option("include") or link.option("exclude") or link.option("launcher"):
         return "deepspeed is told which devices or launcher to use"
     return ""
 
 
-def _text(one: Link, name: str) -> Optional[Text]:
-    found = one.option(name)
-    if found is not None:
-        return found.value
-    return None if one.open else plain(DEFAULTS[name])
+def _text(link: Link, name: str) -> Optional[Text]:
+    option = link.option(name)
+    if option is not None:
+        return option.value
+    return None if link.open else plain(DEFAULTS[name])
 
 
 def _agent(
-    one: Link, shell: Shell, scene: Scene, hosts: Optional[List[Tuple[bytes, int]]], program: List[Text]
+    link: Link, shell: Shell, scene: Scene, hosts: Optional[List[Tuple[bytes, int]]], program: List[Text]
 ) -> Agent:
-    told = one.option("include") or one.option("exclude")
-    visible = None if told else visible_devices(shell, scene)
-    address, port = _text(one, "master-addr"), _text(one, "master-port")
-    asked = number(_text(one, "num-gpus")) if one.option("num-gpus") else None
+    option = link.option("include") or link.option("exclude")
+    visible = None if option else visible_devices(shell, scene)
+    address, port = _text(link, "master-addr"), _text(link, "master-port")
+    asked = number(_text(link, "num-gpus")) if link.option("num-gpus") else None
     slots = hosts[0][1] if hosts and len({count for _, count in hosts}) == 1 else None
     workers = asked if asked is not None else slots if hosts else len(visible) if visible else None
-    if workers is not None and not told and (asked is not None or slots is not None):
+    if workers is not None and not option and (asked is not None or slots is not None):
         # Told how many, the runner makes CUDA_VISIBLE_DEVICES itself; whether they are there the site's cgroups say.
         visible = tuple(b"%d" % index for index in range(min(workers, 64)))
     nodes = len(hosts) if hosts is not None and len(hosts) > 1 else 1 if hosts is not None else None
@@ -153,11 +153,11 @@ def _agent(
         address = plain(b"127.0.0.1")
     return Agent(
         "deepspeed",
-        (nodes, nodes) if nodes and not _doubt(one, hosts) else None,
+        (nodes, nodes) if nodes and not _doubt(link, hosts) else None,
         workers,
         b"static",
         plain(b"none"),
-        number(_text(one, "node-rank")) if one.option("node-rank") else (0 if nodes == 1 else None),
+        number(_text(link, "node-rank")) if link.option("node-rank") else (0 if nodes == 1 else None),
         address if address is not None and address.raw else None,
         port,
         False,
@@ -165,8 +165,8 @@ def _agent(
         visible,
         on_cpu(shell, program),
         shell.value(mask_of(scene.allocation.node_kinds)),
-        tuple(name for name in empty_options(one) if name != "master-addr"),  # empty by default: it looks it up
-        bool(nodes and nodes > 1) and one.option("node-rank") is None and not one.open,
+        tuple(name for name in empty_options(link) if name != "master-addr"),  # empty by default: it looks it up
+        bool(nodes and nodes > 1) and link.option("node-rank") is None and not link.open,
     )
 
 

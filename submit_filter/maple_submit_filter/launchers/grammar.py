@@ -230,7 +230,7 @@ def _whole(texts: Sequence[Text]) -> Optional[Span]:
     return Span(first.start, last.end) if first is not None and last is not None else None
 
 
-def link(name: str, argv: Sequence[Text], reading: Reading, words: int = 1) -> Link:
+def link_of(name: str, argv: Sequence[Text], reading: Reading, words: int = 1) -> Link:
     """Return the link of a launcher whose own name takes the first *words* words of *argv*."""
     first, last = place(argv[0]), place(argv[words - 1])
     span = Span(first.start, last.end) if first is not None and last is not None and first.start <= last.end else None
@@ -244,23 +244,23 @@ def link(name: str, argv: Sequence[Text], reading: Reading, words: int = 1) -> L
     )
 
 
-def followed(trail: Trail, one: Link, reading: Reading) -> Trail:
+def followed(trail: Trail, link: Link, reading: Reading) -> Trail:
     """Return the trail one link further, with what was doubtful about it."""
     doubts = trail.doubts
-    if one.open:
-        doubts += ("unknown words stand among the options of " + one.name,)
+    if link.open:
+        doubts += ("unknown words stand among the options of " + link.name,)
     if reading.problem and not lost_value(reading, trail):
-        doubts += (one.name + ": " + reading.problem,)
-    return trail._replace(links=trail.links + (one._replace(around=trail.around),), doubts=doubts)
+        doubts += (link.name + ": " + reading.problem,)
+    return trail._replace(links=trail.links + (link._replace(around=trail.around),), doubts=doubts)
 
 
 def lost_value(reading: Reading, trail: Trail) -> Tuple[str, ...]:
     """Return the option whose value, an unquoted variable, came out empty: the next option stands there."""
-    found = _WANTS.match(reading.problem) if trail.vanished else None
-    return (found.group(1).replace("_", "-"),) if found else ()
+    match = _WANTS.match(reading.problem) if trail.vanished else None
+    return (match.group(1).replace("_", "-"),) if match else ()
 
 
-def option_number(one: Link, *names: str) -> Tuple[bool, Optional[int]]:
+def option_number(link: Link, *names: str) -> Tuple[bool, Optional[int]]:
     """Return whether an option was given, and its number (None unknown)."""
-    found = one.option(*names)
-    return (False, None) if found is None else (True, number(found.value))
+    option = link.option(*names)
+    return (False, None) if option is None else (True, number(option.value))

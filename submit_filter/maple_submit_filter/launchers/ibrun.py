@@ -13,7 +13,7 @@ from ..play.program_owner import SCHEDULER
 from ..play.scene import MOST_TASKS, StepShape, Trail
 from ..play.shell_state import Shell
 from ..types.text import Text
-from .grammar import DASHES, Table, followed, link, option_number, read, table
+from .grammar import DASHES, Table, followed, link_of, option_number, read, table
 from .mpiexec import run_in
 from .record import Launcher, RankWords
 
@@ -40,14 +40,14 @@ TABLE: Table = table(
 def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Start the program in every rank."""
     reading = read(TABLE, argv, 1)
-    one = link("ibrun", argv, reading)
+    link = link_of("ibrun", argv, reading)
     if reading.program >= len(argv):
         return
-    trail = followed(trail, one, reading)
-    asked, tasks = option_number(one, "n", "np")
-    offset_said, offset = option_number(one, "o")
+    trail = followed(trail, link, reading)
+    asked, tasks = option_number(link, "n", "np")
+    offset_said, offset = option_number(link, "o")
     shape = _shape(programs, asked, tasks, offset_said, offset)
-    if one.open or shell.exports(_STEERED):
+    if link.open or shell.exports(_STEERED):
         shape = shape.anywhere()
     programs.scene.shapes[trail.key] = (trail, shape)
     run_in(programs, argv[reading.program :], shell, trail, shape, given)

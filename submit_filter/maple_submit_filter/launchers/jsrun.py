@@ -15,7 +15,7 @@ from ..play.shell_state import Shell
 from ..types.launch_plan import Link
 from ..types.text import Text, plain, token
 from .devices import CUDA
-from .grammar import GETOPT, Table, followed, link, option_number, read, table
+from .grammar import GETOPT, Table, followed, link_of, option_number, read, table
 from .mpi.layout import Names
 from .mpiexec import run_in
 from .record import Launcher, RankWords
@@ -83,12 +83,12 @@ _NAMES = Names(
 def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Start the program in every task; nothing where it only reserves resources, or tells of itself."""
     reading = read(TABLE, argv, 1)
-    one = link("jsrun", argv, reading)
-    if reading.program >= len(argv) or one.option("allocate-only", "help", "usage", "version") is not None:
+    link = link_of("jsrun", argv, reading)
+    if reading.program >= len(argv) or link.option("allocate-only", "help", "usage", "version") is not None:
         return
-    trail = followed(trail, one, reading)
-    shape = _shape(one, programs.scene.allocation.nodes)
-    if one.open or shell.exports(_STEERED):
+    trail = followed(trail, link, reading)
+    shape = _shape(link, programs.scene.allocation.nodes)
+    if link.open or shell.exports(_STEERED):
         shape = shape.anywhere()
     programs.scene.shapes[trail.key] = (trail, shape)
     tasks = shell.fork(shell.place._replace(gpus=None))
@@ -96,12 +96,12 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
     run_in(programs, argv[reading.program :], tasks, trail, shape, given, _NAMES)
 
 
-def _shape(one: Link, nodes: Optional[int]) -> StepShape:
+def _shape(link: Link, nodes: Optional[int]) -> StepShape:
     """Fill host by host, where it is said how many sets are on each; without that it goes by the hosts' CPUs."""
-    sets, each, per_host = (option_number(one, name)[1] for name in ("nrs", "tasks-per-rs", "rs-per-host"))
-    ranks = sets * each if sets and each else option_number(one, "np")[1]
+    sets, each, per_host = (option_number(link, name)[1] for name in ("nrs", "tasks-per-rs", "rs-per-host"))
+    ranks = sets * each if sets and each else option_number(link, "np")[1]
     many = bool(ranks and ranks > MOST_TASKS)
-    if one.option(*_ELSEWHERE) is not None or not ranks:
+    if link.option(*_ELSEWHERE) is not None or not ranks:
         return StepShape(0, None, None, False, "")  # not even where the first runs
     if not sets or not each or not per_host:
         return StepShape(1 if nodes == 1 or sets == 1 else None, ranks, None, many, "")
@@ -109,13 +109,13 @@ def _shape(one: Link, nodes: Optional[int]) -> StepShape:
     if nodes is not None and full + bool(rest) > nodes:
         return StepShape(None, ranks, None, many, "")  # more sets than hosts hold: waits, or is refused
     layout = (per_host * each,) * full + ((rest * each,) if rest else ())
-    in_order = each == 1 or len(layout) == 1 or _packed(one)
+    in_order = each == 1 or len(layout) == 1 or _packed(link)
     return StepShape(len(layout), ranks, layout if in_order else None, many, "")
 
 
-def _packed(one: Link) -> bool:
+def _packed(link: Link) -> bool:
     """Return whether ranks fill one set after the other; by default they go round the sets."""
-    option = one.option("launch-distribution")
+    option = link.option("launch-distribution")
     return option is not None and option.value is not None and option.value.raw == b"packed"
 
 

@@ -15,7 +15,7 @@ from ..site.facts import Site
 from ..types.launch_plan import Around, Link
 from ..types.text import Text, show
 from . import srun_options
-from .grammar import Reading, followed, link, read
+from .grammar import Reading, followed, link_of, read
 from .mpi.layout import (
     FILES,
     LISTS,
@@ -50,11 +50,11 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
         _refuse(argv, trail, scene)
         return
     reading = next(iter(takers.values()))
-    if len({one.program for one in takers.values()}) > 1 or reading.contexts or reading.program >= len(argv):
+    if len({taker.program for taker in takers.values()}) > 1 or reading.contexts or reading.program >= len(argv):
         scene.note(trail.span.start if trail.span else -1, "implementations of mpiexec read this line differently")
         scene.hidden = True
         return
-    trail = followed(trail, link("mpiexec", argv, reading), reading)
+    trail = followed(trail, link_of("mpiexec", argv, reading), reading)
     one = trail.links[-1]
     refused, strange = _no_number(one), foreign(argv[0].raw, MPI, trail.around)
     if refused and not strange:
@@ -90,12 +90,14 @@ def _refuse(argv: List[Text], trail: Trail, scene: Scene) -> None:
             continue
         launcher = show(argv[0].raw)
         refused = "%s does not take %s, which is an option of %s" % (launcher, show(name), _SAID.get(owner, owner))
-        _stop(link(launcher, argv, read(TABLES[owner], argv, 1) if owner in TABLES else NOTHING), refused, trail, scene)
+        _stop(
+            link_of(launcher, argv, read(TABLES[owner], argv, 1) if owner in TABLES else NOTHING), refused, trail, scene
+        )
         return
 
 
-def _stop(one: Link, refused: str, trail: Trail, scene: Scene) -> None:
-    followed_by = trail._replace(links=trail.links + (one,))
+def _stop(link: Link, refused: str, trail: Trail, scene: Scene) -> None:
+    followed_by = trail._replace(links=trail.links + (link,))
     scene.shapes[trail.key] = (followed_by, StepShape(None, None, None, False, refused))
 
 
@@ -112,13 +114,13 @@ def _before_the_program(argv: List[Text]) -> List[Text]:
     return out
 
 
-def _no_number(one: Link) -> str:
+def _no_number(link: Link) -> str:
     """Return what every maker says of a number of ranks that is none, "" where it is one or not known."""
-    found = one.option("np", "n", "c")
-    value = found.value if found is not None else None
-    if found is None or value is None or not value.literal or (value.raw.isdigit() and int(value.raw)):
+    option = link.option("np", "n", "c")
+    value = option.value if option is not None else None
+    if option is None or value is None or not value.literal or (value.raw.isdigit() and int(value.raw)):
         return ""
-    return "%s wants a number of ranks, and gets %s" % (show(found.spelling), show(value.raw) or "nothing")
+    return "%s wants a number of ranks, and gets %s" % (show(option.spelling), show(value.raw) or "nothing")
 
 
 def _taken(name: bytes, here: Sequence[str]) -> bool:
@@ -159,26 +161,26 @@ _PROGRAM = re.compile(
 _SAID = {"pals": "PALS", "hydra": "Hydra (MPICH)", "intelmpi": "Intel MPI", "openmpi": "Open MPI"}
 
 
-def _shape(one: Link, takers: Tuple[str, ...], shell: Shell, scene: Scene) -> StepShape:
-    tasks = total(one)[1] if takers != ("pals",) else pals_total(one, shell)
-    if one.open:
+def _shape(link: Link, takers: Tuple[str, ...], shell: Shell, scene: Scene) -> StepShape:
+    tasks = total(link)[1] if takers != ("pals",) else pals_total(link, shell)
+    if link.open:
         return StepShape(None, None, None, False, "")
-    alone = unaware(one.argv[0].raw, one.around) and scene.allocation.nodes != 1
-    if alone and one.option(*FILES, *LISTS) is None:  # one that knows nothing of the job starts all ranks on one node
+    alone = unaware(link.argv[0].raw, link.around) and scene.allocation.nodes != 1
+    if alone and link.option(*FILES, *LISTS) is None:  # one that knows nothing of the job starts all ranks on one node
         return StepShape(None, tasks, None, bool(tasks and tasks > MOST_TASKS), "")
     if scene.site.scheduler != "pbs":
-        return _in_slurm(one, tasks, scene)
-    found = layout(one, takers, hosts(one, shell, scene), shell)
+        return _in_slurm(link, tasks, scene)
+    found = layout(link, takers, hosts(link, shell, scene), shell)
     if found is None:
-        return StepShape(_only_node(one, shell, scene), tasks, None, bool(tasks and tasks > MOST_TASKS), "")
+        return StepShape(_only_node(link, shell, scene), tasks, None, bool(tasks and tasks > MOST_TASKS), "")
     return _laid_out(found)
 
 
-def _only_node(one: Link, shell: Shell, scene: Scene) -> Optional[int]:
+def _only_node(link: Link, shell: Shell, scene: Scene) -> Optional[int]:
     """Return 1 where all ranks are on one node, however many they are; 0 where not even the first host is known."""
-    found = hosts(one, shell, scene)
+    found = hosts(link, shell, scene)
     if found is None:
-        return None if one.option(*FILES, *LISTS) is None else 0
+        return None if link.option(*FILES, *LISTS) is None else 0
     return 1 if len(found) == 1 else None
 
 
@@ -192,12 +194,12 @@ def _laid_out(found: Layout) -> StepShape:
     )
 
 
-def _in_slurm(one: Link, tasks: Optional[int], scene: Scene) -> StepShape:
-    if one.option(*FILES, *LISTS, "configfile"):
+def _in_slurm(link: Link, tasks: Optional[int], scene: Scene) -> StepShape:
+    if link.option(*FILES, *LISTS, "configfile"):
         return StepShape(None, tasks, None, False, "")
     allocation = scene.allocation
-    each, nodes = per_node(one)[1], allocation.nodes
-    if tasks is None and one.option("np", "n", "c") is None:
+    each, nodes = per_node(link)[1], allocation.nodes
+    if tasks is None and link.option("np", "n", "c") is None:
         tasks = nodes * each if nodes and each else None
     if each and tasks is not None:
         used = -(-tasks // each)

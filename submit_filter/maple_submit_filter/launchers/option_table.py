@@ -90,9 +90,9 @@ def _rows(lines: str, style: str) -> Mapping[bytes, Row]:
 def _row(words: Sequence[str], values: str, only: str, style: str) -> Row:
     spellings = [word.encode() for word in words]
     if style == DASHES:
-        bare = dict.fromkeys(one.lstrip(b"-") for one in spellings)
+        bare = dict.fromkeys(spelling.lstrip(b"-") for spelling in spellings)
         spellings = [dashes + one for one in bare for dashes in (b"-", b"--")]
-    longest = [one for one in spellings if one.startswith(b"--")] or spellings
+    longest = [spelling for spelling in spellings if spelling.startswith(b"--")] or spellings
     name = longest[0].lstrip(b"-").replace(b"_", b"-").decode()
     return Row(name, tuple(spellings), values, only)
 
@@ -152,7 +152,7 @@ def _unknown(name: bytes) -> Kind:
 
 def _ambiguous(name: bytes, matches: Sequence[bytes]) -> Kind:
     return Kind(
-        problem="ambiguous option %s (%s)" % (say(name), ", ".join(say(one) for one in matches)), ambiguous=True
+        problem="ambiguous option %s (%s)" % (say(name), ", ".join(say(match) for match in matches)), ambiguous=True
     )
 
 
@@ -169,7 +169,7 @@ def _argparse(table: Table, raw: bytes) -> Kind:
     if equals and name in table.rows:
         return Kind((Hit(table.rows[name], name, len(name) + 1),))
     if raw.startswith(b"--"):
-        matches = [one for one in table.rows if one.startswith(name)] if table.abbreviates else []
+        matches = [row for row in table.rows if row.startswith(name)] if table.abbreviates else []
         if len(matches) > 1:  # two spellings of one option count as two here
             return _ambiguous(name, matches)
         if matches and not _hidden(name):
@@ -189,8 +189,8 @@ def _getopt(table: Table, raw: bytes) -> Kind:
     at = len(name) + 1 if equals else 0
     if name in table.rows:
         return Kind((Hit(table.rows[name], name, at),))
-    matches = [one for one in table.rows if one.startswith(name)] if table.abbreviates and not _hidden(name) else []
-    if len({table.rows[one].name for one in matches}) > 1:
+    matches = [row for row in table.rows if row.startswith(name)] if table.abbreviates and not _hidden(name) else []
+    if len({table.rows[match].name for match in matches}) > 1:
         return _ambiguous(name, matches)
     return Kind((Hit(table.rows[matches[0]], name, at),)) if matches else _unknown(name)
 

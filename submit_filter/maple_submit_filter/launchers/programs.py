@@ -34,7 +34,7 @@ _ENVIRONMENTS = frozenset(("conda run", "mamba run", "uv run", "poetry run", "pi
 
 def _kept(name: bytes, patterns: Sequence[bytes]) -> bool:
     """Return whether a cleared environment keeps a variable: by its name, or by `SLURM_*`."""
-    return any(name == one or (one[-1:] == b"*" and name.startswith(one[:-1])) for one in patterns)
+    return any(name == pattern or (pattern[-1:] == b"*" and name.startswith(pattern[:-1])) for pattern in patterns)
 
 
 class Programs:
@@ -196,7 +196,9 @@ class Programs:
         if changes.cleared:
             lost = [name for name in shell.variables if not _kept(name, changes.kept)]
             shell.variables = {
-                name: one for name, one in shell.variables.items() if name not in lost or name in self.scene.assigned
+                name: variable
+                for name, variable in shell.variables.items()
+                if name not in lost or name in self.scene.assigned
             }
             shell.withhold(name for name in lost if name in self.scene.assigned)
             shell.lost = b"cleared"

@@ -58,9 +58,9 @@ def of_site(site: Site, link: Link) -> Optional[RankWords]:
 
 
 def _words(each: Sequence[Names]) -> Optional[RankWords]:
-    rank, local = _common([one.rank for one in each]), _common([one.local for one in each])
-    node = _common([one.node for one in each]) or rank
-    return RankWords(rank, local, node, _common([one.size for one in each])) if rank else None
+    rank, local = _common([names.rank for names in each]), _common([names.local for names in each])
+    node = _common([names.node for names in each]) or rank
+    return RankWords(rank, local, node, _common([names.size for names in each])) if rank else None
 
 
 def _common(many: Sequence[Tuple[bytes, ...]]) -> bytes:
@@ -90,7 +90,7 @@ def job_id(site: Site) -> bytes:
 def once_on_each(nodes: int, site: Site, link: Link) -> Tuple[bytes, bool]:
     """Return the mpiexec that starts a launcher once on each node, and whether the site surely has that one there."""
     told = site.maker("mpiexec")
-    sure = maker(b"mpiexec", tuple(one for one in link.around if one != IMAGE), site) != ""
+    sure = maker(b"mpiexec", tuple(reason for reason in link.around if reason != IMAGE), site) != ""
     words = {
         "pals": b"mpiexec --envall -n %d --ppn 1 --cpu-bind none",
         "openmpi": b"mpiexec -n %d --map-by ppr:1:node --bind-to none",

@@ -23,18 +23,22 @@ _EVERY: Tuple[Launcher, ...] = (
     horovodrun.LAUNCHER,
     *remote.LAUNCHERS,
 )
-LAUNCHERS: Mapping[str, Launcher] = {one.name: one for one in _EVERY}
-AGENTS: Mapping[str, AgentOptions] = {one.name: one.agent for one in _EVERY if one.agent is not None}
-OUTER: Mapping[str, Launcher] = {one.name: one for one in _EVERY if one.outer}
-OVER: Tuple[str, ...] = tuple(called for one in OUTER.values() for called in one.called or (one.name,))
-BY_MODULE: Mapping[bytes, bytes] = {module: name for one in _EVERY for module, name in one.modules.items()}
-NAMED: Mapping[str, Launcher] = {called: one for one in _EVERY for called in one.called or (one.name,)}
-_FAMILY: Mapping[bytes, str] = {name: one.family for one in _EVERY for name in one.starts}
+LAUNCHERS: Mapping[str, Launcher] = {launcher.name: launcher for launcher in _EVERY}
+AGENTS: Mapping[str, AgentOptions] = {
+    launcher.name: launcher.agent for launcher in _EVERY if launcher.agent is not None
+}
+OUTER: Mapping[str, Launcher] = {launcher.name: launcher for launcher in _EVERY if launcher.outer}
+OVER: Tuple[str, ...] = tuple(called for launcher in OUTER.values() for called in launcher.called or (launcher.name,))
+BY_MODULE: Mapping[bytes, bytes] = {module: name for launcher in _EVERY for module, name in launcher.modules.items()}
+NAMED: Mapping[str, Launcher] = {
+    called: launcher for launcher in _EVERY for called in launcher.called or (launcher.name,)
+}
+_FAMILY: Mapping[bytes, str] = {name: launcher.family for launcher in _EVERY for name in launcher.starts}
 
 
 def registry() -> Dict[bytes, Launch]:
     """Return what starts each launcher, by the name it is called with."""
-    return {name: start for one in _EVERY for name, start in one.starts.items()}
+    return {name: start for launcher in _EVERY for name, start in launcher.starts.items()}
 
 
 def family(name: bytes) -> str:

@@ -129,7 +129,11 @@ def _arrive(
     there.variables.update({name: Variable() for name in shell.variables if not _of_login(name)})
     there.variables.update(variables)
     there.set(b"HOSTNAME", plain(host(node)))
-    lost = {name: one._replace(exported=False) for name, one in shell.variables.items() if not there.get(name).texts()}
+    lost = {
+        name: variable._replace(exported=False)
+        for name, variable in shell.variables.items()
+        if not there.get(name).texts()
+    }
     there.parents = (*shell.parents, lost)
     there.cwd = programs.scene.home
     return there

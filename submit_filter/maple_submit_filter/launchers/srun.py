@@ -12,7 +12,7 @@ from ..play.shell_state import Place, Shell
 from ..play.slurm_allocation import WHOLE_NODE, devices, gpus_in, gres_gpus
 from ..types.launch_plan import Link
 from ..types.text import Text, host, number, plain, token, unknown
-from .grammar import followed, link, read
+from .grammar import followed, link_of, read
 from .record import Launcher, RankWords
 from .srun_options import TABLE
 
@@ -56,35 +56,35 @@ _STEERED = re.compile(rb"SLURM_(HOSTFILE|OVERCOMMIT|ARBITRARY\w*|NTASKS_PER_(COR
 def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Start the program in every task."""
     reading = read(TABLE, argv, 1)
-    one = link("srun", argv, reading)
+    link = link_of("srun", argv, reading)
     scene = programs.scene
-    jobid = one.option("jobid")
+    jobid = link.option("jobid")
     other_job = jobid is not None and (jobid.value is None or jobid.value.raw != b"\0job\0")
-    if reading.program >= len(argv) or one.option("het-group") or one.option("multi-prog") or other_job:
+    if reading.program >= len(argv) or link.option("het-group") or link.option("multi-prog") or other_job:
         scene.note(trail.span.start if trail.span else -1, "this srun line could not be followed")
         scene.hidden = True
         return
-    trail = followed(trail, one, reading)
-    shape = step_shape(one, shell, scene)
+    trail = followed(trail, link, reading)
+    shape = step_shape(link, shell, scene)
     if shell.exports(_STEERED):
         shape = shape.anywhere()
     scene.shapes[trail.key] = (trail, shape)
-    for place in places(shape, one, shell, scene, trail.background):
+    for place in places(shape, link, shell, scene, trail.background):
         child = shell.spawn(place)
-        _exported(one, child, scene)
-        _announce(child, place, shape, scene, one)
-        _settle(child, one)
+        _exported(link, child, scene)
+        _announce(child, place, shape, scene, link)
+        _settle(child, link)
         programs.execute(list(argv[reading.program :]), child, trail, given)
 
 
 def single(argv: List[Text], shell: Shell, scene: Scene) -> Optional[Tuple[Place, List[Text], Link]]:
     """Return where a one-task srun runs, its program, and itself; None for any other."""
     reading = read(TABLE, argv, 1)
-    one = link("srun", argv, reading)
-    shape = step_shape(one, shell, scene)
-    if one.open or shape.tasks != 1 or reading.program >= len(argv):
+    link = link_of("srun", argv, reading)
+    shape = step_shape(link, shell, scene)
+    if link.open or shape.tasks != 1 or reading.program >= len(argv):
         return None
-    return places(shape, one, shell, scene)[0], list(argv[reading.program :]), one
+    return places(shape, link, shell, scene)[0], list(argv[reading.program :]), link
 
 
 def _env(shell: Shell, name: bytes) -> Tuple[bool, Optional[int]]:
@@ -92,9 +92,9 @@ def _env(shell: Shell, name: bytes) -> Tuple[bool, Optional[int]]:
     return bool(texts), number(texts[0]) if texts else None
 
 
-def _said(one: Link, shell: Shell, option: str, *variables: bytes) -> Tuple[bool, Optional[int], bool]:
+def _said(link: Link, shell: Shell, option: str, *variables: bytes) -> Tuple[bool, Optional[int], bool]:
     """Return whether a number was said, the number, and whether on the line itself."""
-    found = one.option(option)
+    found = link.option(option)
     if found is not None:
         raw = found.value.raw if found.value is not None else b""
         low = raw.split(b"-")[0]
@@ -106,24 +106,24 @@ def _said(one: Link, shell: Shell, option: str, *variables: bytes) -> Tuple[bool
     return False, None, False
 
 
-def step_shape(one: Link, shell: Shell, scene: Scene) -> StepShape:
+def step_shape(link: Link, shell: Shell, scene: Scene) -> StepShape:
     """Return nodes, tasks and layout of the step."""
-    if one.open:
+    if link.open:
         return StepShape(None, None, None, False, "")
     allocation = scene.allocation
     for name in ("ntasks", "ntasks-per-node", "cpus-per-task"):
-        value = _value(one, name)
+        value = _value(link, name)
         if value is not None and value.literal and value.raw and not value.raw.strip().isdigit():
             refusal = 'Invalid numeric value "%s" for --%s' % (value.raw.decode("ascii", "replace"), name)
             return StepShape(None, None, None, False, refusal)
-    _, nodes, nodes_here = _said(one, shell, "nodes", b"SLURM_JOB_NUM_NODES", b"SLURM_NNODES")
-    tasks_said, tasks, tasks_here = _said(one, shell, "ntasks", b"SLURM_NTASKS", b"SLURM_NPROCS")
-    per_said, per_node, per_here = _said(one, shell, "ntasks-per-node", b"SLURM_NTASKS_PER_NODE")
+    _, nodes, nodes_here = _said(link, shell, "nodes", b"SLURM_JOB_NUM_NODES", b"SLURM_NNODES")
+    tasks_said, tasks, tasks_here = _said(link, shell, "ntasks", b"SLURM_NTASKS", b"SLURM_NPROCS")
+    per_said, per_node, per_here = _said(link, shell, "ntasks-per-node", b"SLURM_NTASKS_PER_NODE")
     if nodes is None and scene.site.scheduler == "pbs":
         nodes = allocation.nodes  # there is no srun; this is what a line brought from Slurm means
-    listed = _listed(one)
+    listed = _listed(link)
     if listed is not None and not nodes_here:
-        nodes = max(len(listed), 1) if one.option("ntasks") is None else len(listed)
+        nodes = max(len(listed), 1) if link.option("ntasks") is None else len(listed)
     if not tasks_said:
         tasks = nodes * per_node if per_said and nodes and per_node else (nodes if not per_said else None)
     together = nodes * per_node if nodes and per_node else None
@@ -138,13 +138,13 @@ def step_shape(one: Link, shell: Shell, scene: Scene) -> StepShape:
     return StepShape(nodes, tasks, layout, bool(tasks and tasks > MOST_TASKS), "")
 
 
-def _listed(one: Link) -> Optional[List[Optional[int]]]:
+def _listed(link: Link) -> Optional[List[Optional[int]]]:
     """Return the nodes that -w names, by number; an entry is None when it is not known which node that is."""
-    found = one.option("nodelist")
-    if found is None or found.value is None:
+    option = link.option("nodelist")
+    if option is None or option.value is None:
         return None
-    names = [name for name in found.value.raw.split(b",") if name]
-    if found.value.raw == b"\0nodelist\0":
+    names = [name for name in option.value.raw.split(b",") if name]
+    if option.value.raw == b"\0nodelist\0":
         return None
     return [int(match.group(1)) if match else None for match in map(_HOST.fullmatch, names)]
 
@@ -164,24 +164,24 @@ def _layout(
     return (least + 1,) * more + (least,) * (nodes - more)
 
 
-def places(shape: StepShape, one: Link, shell: Shell, scene: Scene, beside: bool = False) -> List[Place]:
+def places(shape: StepShape, link: Link, shell: Shell, scene: Scene, beside: bool = False) -> List[Place]:
     """Return where the tasks run: all of them, samples of a large step, or one that stands for an unknown number.
 
     *beside*: other steps run at the same time, so a step of some of the nodes may get any of them.
     """
-    beside = beside or any(one.option(name) for name in ("exclusive", "exact"))
-    listed = _listed(one)
-    first = number(_value(one, "relative")) or 0
+    beside = beside or any(link.option(name) for name in ("exclusive", "exact"))
+    listed = _listed(link)
+    first = number(_value(link, "relative")) or 0
     # The job's own --distribution comes by the environment (srun(1)).
     inherited = shell.value(b"SLURM_DISTRIBUTION")
-    spread = _raw(one, "distribution") or (inherited.raw if inherited is not None else b"") or b"block"
+    spread = _raw(link, "distribution") or (inherited.raw if inherited is not None else b"") or b"block"
     cyclic = spread.split(b":")[0].split(b",")[0]
     if shape.tasks is None or shape.refused:
         alone = 0 if shape.nodes == 1 and listed is None and not first else None
-        return [Place(alone, None, None, shell.place.name + b".any", _gpus(one, scene, shell, None, None), None)]
+        return [Place(alone, None, None, shell.place.name + b".any", _gpus(link, scene, shell, None, None), None)]
     if shape.layout is None or cyclic not in (b"block", b"cyclic", b"*"):
         some = range(min(shape.tasks, MOST_TASKS))
-        return [_place(shell, task, 0 if task == 0 else None, None, one, scene, None) for task in some]
+        return [_place(shell, task, 0 if task == 0 else None, None, link, scene, None) for task in some]
     spots = _spots(shape.layout, cyclic == b"cyclic")
     keep = spots if len(spots) <= MOST_TASKS else _sample(spots, shape.layout)
     out = []
@@ -191,7 +191,7 @@ def places(shape: StepShape, one: Link, shell: Shell, scene: Scene, beside: bool
             node = listed[position] if position < len(listed) else None
         elif shape.nodes != scene.allocation.nodes and not first:
             node = None if scene.allocation.nodes is None or beside else position
-        out.append(_place(shell, task, node, local, one, scene, shape.layout[position]))
+        out.append(_place(shell, task, node, local, link, scene, shape.layout[position]))
     return out
 
 
@@ -217,53 +217,53 @@ def _place(
     task: int,
     node: Optional[int],
     local: Optional[int],
-    one: Link,
+    link: Link,
     scene: Scene,
     tasks_here: Optional[int],
 ) -> Place:
-    gpus = _gpus(one, scene, shell, local, tasks_here)
-    return Place(node, task, local, shell.place.name + b".%d" % task, gpus, _cpus(one))
+    gpus = _gpus(link, scene, shell, local, tasks_here)
+    return Place(node, task, local, shell.place.name + b".%d" % task, gpus, _cpus(link))
 
 
-def _cpus(one: Link) -> Optional[int]:
-    return number(_value(one, "cpus-per-task"))
+def _cpus(link: Link) -> Optional[int]:
+    return number(_value(link, "cpus-per-task"))
 
 
-def _value(one: Link, name: str) -> Optional[Text]:
-    found = one.option(name)
-    return found.value if found is not None else None
+def _value(link: Link, name: str) -> Optional[Text]:
+    option = link.option(name)
+    return option.value if option is not None else None
 
 
-def _raw(one: Link, name: str) -> Optional[bytes]:
-    value = _value(one, name)
+def _raw(link: Link, name: str) -> Optional[bytes]:
+    value = _value(link, name)
     return value.raw if value is not None else None
 
 
 def _gpus(
-    one: Link, scene: Scene, shell: Shell, local: Optional[int], tasks_here: Optional[int]
+    link: Link, scene: Scene, shell: Shell, local: Optional[int], tasks_here: Optional[int]
 ) -> Optional[Tuple[bytes, ...]]:
     """Return the devices of the node that a task may see, None where that depends on binding or version."""
-    if one.option("gpus") or one.option("gpus-per-socket") or one.option("tres-per-task") or one.open:
+    if link.option("gpus") or link.option("gpus-per-socket") or link.option("tres-per-task") or link.open:
         return None
     total = scene.allocation.gpus_per_node
-    here = _raw(one, "gpus-per-node") or _raw(one, "gres")
+    here = _raw(link, "gpus-per-node") or _raw(link, "gres")
     if here is not None:
-        total = gpus_in(here) if one.option("gpus-per-node") else gres_gpus(here)
+        total = gpus_in(here) if link.option("gpus-per-node") else gres_gpus(here)
     if total is None:
         return None
     every = tuple(b"%d" % index for index in range(total))
-    return _bound(one, shell, every, local, tasks_here)
+    return _bound(link, shell, every, local, tasks_here)
 
 
 def _bound(
-    one: Link, shell: Shell, every: Tuple[bytes, ...], local: Optional[int], tasks_here: Optional[int]
+    link: Link, shell: Shell, every: Tuple[bytes, ...], local: Optional[int], tasks_here: Optional[int]
 ) -> Optional[Tuple[bytes, ...]]:
-    bind = (_raw(one, "gpu-bind") or b"").split(b"verbose,")[-1]
+    bind = (_raw(link, "gpu-bind") or b"").split(b"verbose,")[-1]
     if bind == b"none":
         return every
-    each = gpus_in(_raw(one, "gpus-per-task")) if one.option("gpus-per-task") else None
+    each = gpus_in(_raw(link, "gpus-per-task")) if link.option("gpus-per-task") else None
     inherited = shell.value(b"SLURM_GPUS_PER_TASK")
-    if each is None and inherited is not None and here_unsaid(one):
+    if each is None and inherited is not None and here_unsaid(link):
         each = gpus_in(inherited.raw) if inherited.literal else None
         if each is None:
             return None
@@ -283,14 +283,14 @@ def _bound(
     return every[local * each : (local + 1) * each]
 
 
-def here_unsaid(one: Link) -> bool:
+def here_unsaid(link: Link) -> bool:
     """Return whether the line itself says nothing about GPUs."""
-    return not any(one.option(name) for name in ("gpus-per-task", "gpus-per-node", "gres", "gpus"))
+    return not any(link.option(name) for name in ("gpus-per-task", "gpus-per-node", "gres", "gpus"))
 
 
-def _exported(one: Link, child: Shell, scene: Scene) -> None:
+def _exported(link: Link, child: Shell, scene: Scene) -> None:
     """Apply --export as srun does: ALL, NONE, names and values. What the script itself set comes from nowhere else."""
-    raw = _raw(one, "export")
+    raw = _raw(link, "export")
     if raw is None:
         value = child.value(b"SLURM_EXPORT_ENV")
         raw = value.raw if value is not None and value.literal else b"ALL"
@@ -309,7 +309,7 @@ def _exported(one: Link, child: Shell, scene: Scene) -> None:
             child.set(name, plain(value_raw), exported=True)
 
 
-def _announce(child: Shell, place: Place, shape: StepShape, scene: Scene, one: Link) -> None:
+def _announce(child: Shell, place: Place, shape: StepShape, scene: Scene, link: Link) -> None:
     """Set the variables that differ by task, and those of the step."""
     node = place.node if place.node is not None else None
     position = _position(place, shape)
@@ -326,33 +326,33 @@ def _announce(child: Shell, place: Place, shape: StepShape, scene: Scene, one: L
         (b"SLURM_NNODES", shape.nodes), (b"SLURM_STEP_NUM_NODES", shape.nodes),
     ):  # fmt: skip
         child.set(name, plain(b"%d" % value) if value is not None else unknown(name), exported=True)
-    _announce_tasks_per_node(child, shape, one)
+    _announce_tasks_per_node(child, shape, link)
     name_text = plain(host(node)) if node is not None else plain(token(b"vary", b"node" + place.name))
     child.set(b"SLURMD_NODENAME", name_text, exported=True)
-    if scene.site.gpu_request.style != WHOLE_NODE or not here_unsaid(one) or one.option("gpu-bind"):
+    if scene.site.gpu_request.style != WHOLE_NODE or not here_unsaid(link) or link.option("gpu-bind"):
         child.set(b"CUDA_VISIBLE_DEVICES", devices(place.gpus) if place.gpus else unknown(b"cvd"), exported=True)
-    child.others = OF_A_STEP if _raw(one, "mpi") == b"none" else OF_A_STEP_AND_ITS_MPI
+    child.others = OF_A_STEP if _raw(link, "mpi") == b"none" else OF_A_STEP_AND_ITS_MPI
 
 
-def _announce_tasks_per_node(child: Shell, shape: StepShape, one: Link) -> None:
+def _announce_tasks_per_node(child: Shell, shape: StepShape, link: Link) -> None:
     """srun sets the variable to what its own line says, where it keeps to that; else the tasks read the job's."""
-    if one.option("ntasks-per-node") is None:
+    if link.option("ntasks-per-node") is None:
         return
-    each = number(_value(one, "ntasks-per-node"))
+    each = number(_value(link, "ntasks-per-node"))
     if shape.nodes and shape.tasks and each and shape.tasks == shape.nodes * each:
         child.set(b"SLURM_NTASKS_PER_NODE", plain(b"%d" % each), exported=True)
     elif not (shape.tasks and each):
         child.set(b"SLURM_NTASKS_PER_NODE", unknown(b"SLURM_NTASKS_PER_NODE"), exported=True)
 
 
-def _settle(child: Shell, one: Link) -> None:
+def _settle(child: Shell, link: Link) -> None:
     """Go where the step begins, and into the image or behind the prolog that it is given."""
-    folder = one.option("chdir")
+    folder = link.option("chdir")
     if folder is not None and folder.value is not None:
         working_folder.cd(child, [plain(b"cd"), plain(b"--"), folder.value])
-    if one.option("container-workdir") is not None:
+    if link.option("container-workdir") is not None:
         child.cwd = None
-    image.started(one, child)
+    image.started(link, child)
 
 
 def _position(place: Place, shape: StepShape) -> Optional[int]:

@@ -18,7 +18,7 @@ from ..play.shell_state import Shell
 from ..types.launch_plan import Link
 from ..types.text import Text, number, plain
 from .devices import mask_of, seen
-from .grammar import ARGPARSE, Table, extended, followed, link, lost_value, read, table
+from .grammar import ARGPARSE, Table, extended, followed, link_of, lost_value, read, table
 from .python_options import python_program
 from .record import AgentOptions, Launcher
 
@@ -99,19 +99,19 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
     words = call.arguments if call is not None else 1
     table = LAUNCH_TABLE if call is not None and call.module == b"torch.distributed.launch" else TABLE
     reading = read(table, argv, words)
-    one = link("torchrun", argv, reading, words)
-    trail = followed(trail, one, reading)
-    told = agent(one, shell, programs.scene, argv[reading.program :])
+    link = link_of("torchrun", argv, reading, words)
+    trail = followed(trail, link, reading)
+    told = agent(link, shell, programs.scene, argv[reading.program :])
     told = told._replace(empty=told.empty + lost_value(reading, trail))
     programs.agent(told, argv[reading.program :], shell, trail)
 
 
-def said(one: Link, shell: Shell, name: str) -> Optional[Text]:
+def said(link: Link, shell: Shell, name: str) -> Optional[Text]:
     """Return an option's text: from the line, from PET_*, or the default; None is unknown."""
-    found = one.option(name)
-    if found is not None:
-        return found.value
-    if one.open:
+    option = link.option(name)
+    if option is not None:
+        return option.value
+    if link.open:
         return None
     variable = environment_name(name)
     if variable is not None:
@@ -121,22 +121,22 @@ def said(one: Link, shell: Shell, name: str) -> Optional[Text]:
     return plain(DEFAULTS.get(name, b""))
 
 
-def agent(one: Link, shell: Shell, scene: Scene, program: List[Text]) -> Agent:
+def agent(link: Link, shell: Shell, scene: Scene, program: List[Text]) -> Agent:
     """Return what this agent was told."""
-    standalone = one.option("standalone") is not None
-    backend = said(one, shell, "rdzv-backend")
+    standalone = link.option("standalone") is not None
+    backend = said(link, shell, "rdzv-backend")
     kind = b"c10d" if standalone else (backend.raw if backend is not None and backend.known else b"")
-    master, port = _meeting(one, shell, kind)
-    run_id = said(one, shell, "rdzv-id")
+    master, port = _meeting(link, shell, kind)
+    run_id = said(link, shell, "rdzv-id")
     visible = visible_devices(shell, scene)
-    nnodes = nodes_range(said(one, shell, "nnodes"))
+    nnodes = nodes_range(said(link, shell, "nnodes"))
     return Agent(
         "torchrun",
-        (1, 1) if standalone and one.option("nnodes") is None and not one.open else nnodes,
-        workers(said(one, shell, "nproc-per-node"), visible),
+        (1, 1) if standalone and link.option("nnodes") is None and not link.open else nnodes,
+        workers(said(link, shell, "nproc-per-node"), visible),
         kind,
         run_id,
-        number(said(one, shell, "node-rank")),
+        number(said(link, shell, "node-rank")),
         master,
         port,
         standalone,
@@ -144,34 +144,34 @@ def agent(one: Link, shell: Shell, scene: Scene, program: List[Text]) -> Agent:
         visible,
         on_cpu(shell, program),
         shell.value(mask_of(scene.allocation.node_kinds)),
-        tuple(name for name in empty_options(one) if name not in unread(one, shell, kind, nnodes)),
+        tuple(name for name in empty_options(link) if name not in unread(link, shell, kind, nnodes)),
     )
 
 
-def unread(one: Link, shell: Shell, kind: bytes, nnodes: Optional[Tuple[int, int]]) -> Tuple[str, ...]:
+def unread(link: Link, shell: Shell, kind: bytes, nnodes: Optional[Tuple[int, int]]) -> Tuple[str, ...]:
     """Return the options of a meeting place that may be passed over, so that an empty value harms nobody.
 
     Measured with torch 2.13.0: --standalone replaces both; --master-addr counts only with the static rendezvous, and
     only where no endpoint is given; an empty endpoint is none, which one node does without. From that version on a
     single node without a port takes localhost. What is no number where one is wanted is always refused.
     """
-    endpoint, address = said(one, shell, "rdzv-endpoint"), said(one, shell, "master-addr")
-    if one.option("standalone") is not None:
+    endpoint, address = said(link, shell, "rdzv-endpoint"), said(link, shell, "master-addr")
+    if link.option("standalone") is not None:
         return ("rdzv-endpoint", "master-addr")
     alone = nnodes is None or nnodes[1] == 1
     passed: Tuple[str, ...] = ()
     none = endpoint is not None and endpoint.known and not endpoint.raw
     if none and (alone or (kind == b"static" and address is not None and bool(address.raw))):
         passed += ("rdzv-endpoint",)
-    if kind != b"static" or not none or (alone and one.option("master-port") is None):
+    if kind != b"static" or not none or (alone and link.option("master-port") is None):
         passed += ("master-addr",)
     return passed
 
 
 def nodes_range(text: Optional[Text]) -> Optional[Tuple[int, int]]:
     """Return (least, most) nodes of `2` or `1:4`."""
-    found = _RANGE.fullmatch(text.raw) if text is not None and text.literal else None
-    return (int(found.group(1)), int(found.group(2) or found.group(1))) if found else None
+    match = _RANGE.fullmatch(text.raw) if text is not None and text.literal else None
+    return (int(match.group(1)), int(match.group(2) or match.group(1))) if match else None
 
 
 def workers(text: Optional[Text], visible: Optional[Tuple[bytes, ...]]) -> Optional[int]:
@@ -183,12 +183,12 @@ def workers(text: Optional[Text], visible: Optional[Tuple[bytes, ...]]) -> Optio
     return number(text)
 
 
-def _meeting(one: Link, shell: Shell, kind: bytes) -> Tuple[Optional[Text], Optional[Text]]:
+def _meeting(link: Link, shell: Shell, kind: bytes) -> Tuple[Optional[Text], Optional[Text]]:
     """Return host and port of the meeting place; an empty host is one that was left empty."""
-    endpoint = said(one, shell, "rdzv-endpoint")
+    endpoint = said(link, shell, "rdzv-endpoint")
     if kind == b"static" and endpoint is not None and not endpoint.raw:
-        port = said(one, shell, "master-port")
-        return said(one, shell, "master-addr"), plain(b"29500") if port is None or not port.raw else port
+        port = said(link, shell, "master-port")
+        return said(link, shell, "master-addr"), plain(b"29500") if port is None or not port.raw else port
     if endpoint is None or not kind:
         return None, None
     if not endpoint.raw:
@@ -223,12 +223,12 @@ def on_cpu(shell: Shell, program: List[Text]) -> bool:
     return hidden or _ON_CPU.search(words) is not None
 
 
-def empty_options(one: Link) -> Tuple[str, ...]:
+def empty_options(link: Link) -> Tuple[str, ...]:
     """Return the options whose value surely came out empty: none of these launchers starts with that."""
     wanted = ("nnodes", "nproc-per-node", "node-rank", "master-addr", "master-port", "rdzv-endpoint", "num-processes",
               "num-machines", "machine-rank", "main-process-ip", "main-process-port", "num-gpus")  # fmt: skip
     out = []
-    for option in one.options:
+    for option in link.options:
         value = option.value
         if option.name not in wanted or value is None or not value.known:
             continue

@@ -150,10 +150,10 @@ def _changes(wrapper: Wrapper, effects: Sequence[Tuple[str, Option]]) -> Changes
         if effect == tables.UNSET:
             unset.append(option.value.raw)
         elif effect in (tables.SET, tables.SET_LIST):
-            for one in _listed(option.value, effect):
-                name, value = _assignment(one)
+            for text in _listed(option.value, effect):
+                name, value = _assignment(text)
                 if value is None:
-                    kept.append(one.raw)
+                    kept.append(text.raw)
                 else:
                     sets.append((name, value))
     said = {effect for effect, _ in effects} | {wrapper.effects.get("", "")}

@@ -109,7 +109,7 @@ def _pooled(
         verdict = groups.of_agents(starts, shape, scene, _sure(starts, scene))
         if len(members) > 1 and _apart(starts):
             verdict = verdict._replace(
-                breaches=tuple(one for one in verdict.breaches if one.kind == breach_kinds.PORT_TAKEN)
+                breaches=tuple(breach for breach in verdict.breaches if breach.kind == breach_kinds.PORT_TAKEN)
             )
         out[members[0]] = verdict
         for key in members[1:]:

@@ -56,7 +56,7 @@ class Played(NamedTuple):
 
 def lost(before: Played, after: Played) -> Tuple[Loss, ...]:
     """Return the launch lines whose worlds are, after a repair, not those that were meant before it."""
-    found: List[Loss] = []
+    losses: List[Loss] = []
     for old, new in zip(before.steps, after.steps):
         was, now = _worlds(old), _worlds(new)
         if was == now or _was_unseen(old, new, before, after):
@@ -64,17 +64,21 @@ def lost(before: Played, after: Played) -> Tuple[Loss, ...]:
         if _has_room_now(old, now, before.allocation, after.allocation):
             continue
         wanted = _meant(old, new, before, after)
-        if not wanted or not all(any(_alike(one, other) for other in now) for one in wanted) or len(now) > len(wanted):
-            found.append(Loss(old.line, wanted, now))
-    return tuple(found)
+        if (
+            not wanted
+            or not all(any(_alike(world, other) for other in now) for world in wanted)
+            or len(now) > len(wanted)
+        ):
+            losses.append(Loss(old.line, wanted, now))
+    return tuple(losses)
 
 
 def _has_room_now(old: Step, now: FrozenSet[World], before: Allocation, after: Allocation) -> bool:
     """Return whether just what was declared starts, since the job asks for more nodes."""
-    said = frozenset(_declared(group, old) for group in old.groups)
-    if not before.nodes or not after.nodes or after.nodes <= before.nodes or len(now) != len(said):
+    worlds = frozenset(_declared(group, old) for group in old.groups)
+    if not before.nodes or not after.nodes or after.nodes <= before.nodes or len(now) != len(worlds):
         return False
-    return all(any(_alike(one, other) for other in now) for one in said)
+    return all(any(_alike(world, other) for other in now) for world in worlds)
 
 
 def sizes(worlds: FrozenSet[World]) -> str:
@@ -90,14 +94,16 @@ def sizes(worlds: FrozenSet[World]) -> str:
 
 def shapes(worlds: FrozenSet[World]) -> str:
     """Return the sizes of worlds and how each lies on its nodes: `a world of 8 ranks (4 on each of 2 nodes)`."""
-    known = sorted((one.workers, one.nodes) for one in worlds if one.workers and one.nodes)
+    known = sorted((world.workers, world.nodes) for world in worlds if world.workers and world.nodes)
     lie = ["%d on each of %d nodes" % one if one[1] > 1 else "all on one node" for one in known]
     return "%s (%s)" % (sizes(worlds), "; ".join(lie)) if lie else sizes(worlds)
 
 
 def _worlds(step: Step) -> FrozenSet[World]:
     """Return the worlds that would form, or that are declared where none would."""
-    return frozenset(World(one.nodes, one.ranks_per_node, one.world_size or one.declared) for one in step.groups)
+    return frozenset(
+        World(group.nodes, group.ranks_per_node, group.world_size or group.declared) for group in step.groups
+    )
 
 
 def _alike(meant: World, made: World) -> bool:
@@ -246,5 +252,5 @@ def _pinned(old: Step, new: Step, source: bytes, made: Sequence[Edit]) -> Iterat
         if was is None or number_was is None or (now is not None and number(now.value) == number_was):
             continue
         span = _expansion(was.value.written() if was.value is not None else None, source)
-        if span is not None and not any(one.span.start <= span.start < one.span.end for one in made):
+        if span is not None and not any(edit.span.start <= span.start < edit.span.end for edit in made):
             yield (Edit(span, b"%d" % number_was, made[0].because if made else ""),)

@@ -68,7 +68,7 @@ def _agent_group(part: Sequence[Start], sampled: bool, shape: Optional[StepShape
         count = shape.tasks if shape.tasks == nnodes else None
     holds = count is not None and count == nnodes and (sampled or _ranked(part, nnodes))
     world = declared if holds else None
-    processes = tuple(one for start in part for one in _workers(start, part, world, holds and not sampled))
+    processes = tuple(process for start in part for process in _workers(start, part, world, holds and not sampled))
     on_node = same([one for one in per_node(part).values()]) if count is not None and not sampled else None
     places = {start.place.node for start in part}
     nodes = len(places) if count is not None and not sampled else nnodes if holds else None
@@ -124,8 +124,8 @@ def _workers(start: Start, part: Sequence[Start], world: Optional[int], holds: b
 
 def dash(word: bytes) -> int:
     """Return how many bytes of another dash an option begins with, 0 where it is none."""
-    found = re.match(_DASH, word) if b"\xe2" in word[:2] else None
-    return found.end() if found is not None else 0
+    match = re.match(_DASH, word) if b"\xe2" in word[:2] else None
+    return match.end() if match is not None else 0
 
 
 def flaws(starts: Sequence[Start]) -> Tuple[Breach, ...]:

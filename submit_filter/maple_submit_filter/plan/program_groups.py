@@ -27,7 +27,7 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
     unplaced = sampled or any(start.place.node is None for start in starts)
     on_node = None if unplaced else same(list(per_node(starts).values()))
     complete = not sampled and all(start.place.task is not None or shape is None for start in starts)
-    world = same([one.world_size for one in processes])
+    world = same([process.world_size for process in processes])
     nodes = (shape.nodes or None) if shape is not None else 1
     group = Group(
         _last(starts[0]),
@@ -36,8 +36,8 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
         on_node if complete else None,
         world,
         world,
-        _agreed([one.master for one in processes]),
-        _agreed([one.port for one in processes]),
+        _agreed([process.master for process in processes]),
+        _agreed([process.port for process in processes]),
         complete,
     )
     breaches = flaws(starts)
@@ -200,11 +200,11 @@ def _fewer_gpus(starts: Sequence[Start], group: Group, scene: Scene) -> Tuple[Br
         return ()
     tasks: Dict[Optional[int], int] = {}
     devices: Dict[Optional[int], Set[bytes]] = {}
-    for one in group.processes:
-        if one.gpus is None or one.node is None:
+    for process in group.processes:
+        if process.gpus is None or process.node is None:
             return ()
-        tasks[one.node] = tasks.get(one.node, 0) + 1
-        devices.setdefault(one.node, set()).update(one.gpus)
+        tasks[process.node] = tasks.get(process.node, 0) + 1
+        devices.setdefault(process.node, set()).update(process.gpus)
     worst = max(tasks, key=lambda node: tasks[node] - len(devices[node]), default=None)
     if worst is None or not devices[worst] or tasks[worst] <= len(devices[worst]):
         return ()

@@ -36,11 +36,11 @@ class _Reader:
         at = 0
         expression = expression.rstrip()
         while at < len(expression):
-            found = _TOKEN.match(expression, at)
-            if not found or len(self.tokens) > 200:
+            match = _TOKEN.match(expression, at)
+            if not match or len(self.tokens) > 200:
                 raise Unknown
-            self.tokens.append(found.group(1))
-            at = found.end()
+            self.tokens.append(match.group(1))
+            at = match.end()
         self.at = 0
 
     def peek(self) -> bytes:

@@ -58,7 +58,7 @@ class Use(NamedTuple):
 
 def noted(uses: Sequence[Noted]) -> Tuple[Use, ...]:
     """Return uses with the offsets in the script at which they stand; those that stand nowhere in it are left out."""
-    found = ((_offset(one[0], one[1]), one) for one in uses)
+    found = ((_offset(use[0], use[1]), use) for use in uses)
     return tuple(Use(at, one[2], one[3], one[4], one[5]) for at, one in found if at is not None)
 
 
@@ -67,9 +67,9 @@ def _offset(text: Text, start: int) -> Optional[int]:
     if start < 0:
         word = text.written() or text.span()
         return word.start if word is not None else None
-    found = text.span(start, start + 1)
-    if found is not None:
-        return found.start
+    span = text.span(start, start + 1)
+    if span is not None:
+        return span.start
     behind = text.span(start + 1, start + 2)
     return behind.start - 1 if behind is not None else None
 
@@ -102,9 +102,9 @@ def missing(before: Sequence[Noted], after: Sequence[Noted], edits: Sequence[Edi
             return "%s is not available in %s" % (_said(use), use.where)
     seen = {one.at for one in uses}
     for span in spans:
-        for found in re.compile(_EXPANSION).finditer(new, span.start, span.end):
-            if found.start() not in seen and not _idle(new, found.start()):
-                return "it is unknown where %s is expanded" % _word_at(new, found.start())
+        for match in re.compile(_EXPANSION).finditer(new, span.start, span.end):
+            if match.start() not in seen and not _idle(new, match.start()):
+                return "it is unknown where %s is expanded" % _word_at(new, match.start())
     return ""
 
 
@@ -122,8 +122,8 @@ def _said(use: Use) -> str:
 
 
 def _word_at(source: bytes, at: int) -> str:
-    found = re.compile(rb"\$\{?\(?[\w]*").match(source, at)
-    return found.group().decode("utf-8", "replace") if found else "$"
+    match = re.compile(rb"\$\{?\(?[\w]*").match(source, at)
+    return match.group().decode("utf-8", "replace") if match else "$"
 
 
 def _idle(source: bytes, at: int) -> bool:

@@ -41,15 +41,15 @@ def _declare(
     for one in simple.words[1:]:
         text = word(shell, one, run.substitute)
         raw = text.raw
-        found = _ASSIGNMENT.match(raw)
-        if found:
-            value = text.slice(found.end())
-            if found.group(2):
-                value = join([shell.value(found.group(1)) or EMPTY, value])
-            run.remember(found.group(1), one.span, shell)
+        match = _ASSIGNMENT.match(raw)
+        if match:
+            value = text.slice(match.end())
+            if match.group(2):
+                value = join([shell.value(match.group(1)) or EMPTY, value])
+            run.remember(match.group(1), one.span, shell)
             if hides:
-                shell.hide(found.group(1))
-            shell.set(found.group(1), Text(value.pieces, False), exported)
+                shell.hide(match.group(1))
+            shell.set(match.group(1), Text(value.pieces, False), exported)
         elif raw[:1] != b"-" and exported:
             shell.export(raw)
         elif raw[:1] != b"-" and text.open:
@@ -195,7 +195,7 @@ def _read(
     _may_wait(run, trail)
     names = [text.raw for text in argv[1:] if text.raw[:1] != b"-"]
     array = any(text.raw[:1] == b"-" and b"a" in text.raw for text in argv[1:])
-    by = next((one for one in simple.assignments if one.name == b"IFS"), None)
+    by = next((assignment for assignment in simple.assignments if assignment.name == b"IFS"), None)
     delimiter = word(shell, by.value, run.substitute).raw if by and by.value else b""
     shell.variables.pop(b"IFS", None)
     parts: Optional[List[Text]] = None

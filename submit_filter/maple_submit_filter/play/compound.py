@@ -278,7 +278,7 @@ class Compound(Values):
         subject = word(shell, case.word, self.substitute)
         open_arms: List[Union[Command, Program]] = []
         for patterns, body, _ in case.arms:
-            answers = [self._fits(subject, word(shell, one, self.substitute)) for one in patterns]
+            answers = [self._fits(subject, word(shell, pattern, self.substitute)) for pattern in patterns]
             if True in answers:
                 return self._decided(open_arms, body, shell, trail)
             if None in answers:
@@ -312,8 +312,8 @@ class Compound(Values):
     def test(self, one: Test, shell: Shell, trail: Trail) -> Optional[int]:
         return test([word(shell, each, self.substitute) for each in one.words], double=True)
 
-    def arith_command(self, one: ArithCommand, shell: Shell, trail: Trail) -> Optional[int]:
-        expression = word(shell, one.text, self.substitute)
+    def arith_command(self, command: ArithCommand, shell: Shell, trail: Trail) -> Optional[int]:
+        expression = word(shell, command.text, self.substitute)
         changed = re.findall(rb"([A-Za-z_]\w*)\s*(?:[-+*/%]?=(?!=)|\+\+|--)", expression.raw)
         for name in changed:
             shell.set(name, shell.mix(b"arith." + name))
@@ -364,6 +364,6 @@ def merge(shell: Shell, ends: List[Shell]) -> None:
     shell.lost = next((end.lost for end in ends if end.lost), b"")
     shell.functions = {**first.functions, **{k: v for end in ends for k, v in end.functions.items()}}
     folders = [end.cwd for end in ends]
-    agree = len({one.raw if one is not None else None for one in folders}) == 1
-    shell.cwd = first.cwd if agree else derive(b"cwd", [one for one in folders if one is not None])
+    agree = len({folder.raw if folder is not None else None for folder in folders}) == 1
+    shell.cwd = first.cwd if agree else derive(b"cwd", [folder for folder in folders if folder is not None])
     shell.folders = first.folders if all(end.folders == first.folders for end in ends) else None

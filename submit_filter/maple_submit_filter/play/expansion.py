@@ -40,19 +40,19 @@ def word(shell: Shell, one: Word, substitute: Substitute) -> Text:
 def words(shell: Shell, many: Sequence[Word], substitute: Substitute) -> List[Text]:
     """Return the fields that the words become."""
     out: List[Text] = []
-    for one in many:
-        out += fields(shell, one, substitute)
+    for word in many:
+        out += fields(shell, word, substitute)
     return out
 
 
-def fields(shell: Shell, one: Word, substitute: Substitute) -> List[Text]:
+def fields(shell: Shell, word: Word, substitute: Substitute) -> List[Text]:
     """Return the fields of one word: none, one or many."""
-    if len(one.parts) == 1 and isinstance(one.parts[0], Literal) and not one.parts[0].quote:
-        return _braces(_literal(shell, one.parts[0]))
+    if len(word.parts) == 1 and isinstance(word.parts[0], Literal) and not word.parts[0].quote:
+        return _braces(_literal(shell, word.parts[0]))
     done: List[Text] = []
     current: List[Text] = []
     begun = False
-    for part in one.parts:
+    for part in word.parts:
         pieces, keeps = _split(shell, part, substitute)
         begun = begun or keeps
         for index, piece in enumerate(pieces):
@@ -113,7 +113,7 @@ def _takes_argument(shell: Shell, part: Param, substitute: Substitute) -> bool:
 def split(text: Text) -> List[Text]:
     """Return the words between blanks; a text of unknown words stays one open text."""
     raw = text.raw
-    return [text.slice(found.start(), found.end()) for found in _BLANK.finditer(raw)]
+    return [text.slice(match.start(), match.end()) for match in _BLANK.finditer(raw)]
 
 
 def _fields_of(shell: Shell, text: Text) -> List[Text]:
@@ -132,9 +132,9 @@ def _fields_of(shell: Shell, text: Text) -> List[Text]:
     mark = b"[" + re.escape(others) + b"]" if others else b"(?!)"
     cut = re.compile(b"%s*%s%s*|%s+" % (inner, mark, inner, inner) if blanks else mark)
     out, at = [], 0
-    for found in cut.finditer(raw):
-        out.append(text.slice(offset + at, offset + found.start()))
-        at = found.end()
+    for match in cut.finditer(raw):
+        out.append(text.slice(offset + at, offset + match.start()))
+        at = match.end()
     return out + ([text.slice(offset + at, offset + len(raw))] if at < len(raw) else [])
 
 
@@ -175,10 +175,10 @@ def _tilde(shell: Shell, text: Text) -> Text:
 
 def _braces(text: Text) -> List[Text]:
     """Return `{a,b}` and `{0..3}` expanded, in the one simple shape that launch scripts use."""
-    found = _BRACE.match(text.raw) if b"{" in text.raw else None
-    if not found:
+    match = _BRACE.match(text.raw) if b"{" in text.raw else None
+    if not match:
         return [text]
-    before, inside, behind = found.groups()
+    before, inside, behind = match.groups()
     if b"," in inside:
         items = inside.split(b",")
     else:
@@ -200,8 +200,8 @@ def _is_list(part: Param) -> bool:
     return subscript == b"@" or (subscript == b"*" and not part.quoted)
 
 
-def _flat(one: Optional[Word]) -> bytes:
-    return b"".join(part.text for part in one.parts if isinstance(part, Literal)) if one else b""
+def _flat(word: Optional[Word]) -> bytes:
+    return b"".join(part.text for part in word.parts if isinstance(part, Literal)) if word else b""
 
 
 def _joined(shell: Shell, part: Part, substitute: Substitute) -> Text:
@@ -406,8 +406,8 @@ def _change(shell: Shell, op: bytes, text: Text, argument: Text, second: Text, h
 
 def _short_name(op: bytes, raw: bytes, pattern: bytes) -> Optional[Text]:
     """Return a node's name without its domain, where that is what is cut off."""
-    found = _NODE_NAME.fullmatch(raw)
-    return plain(host(int(found.group(1)))) if found and op == b"%%" and pattern == b".*" else None
+    match = _NODE_NAME.fullmatch(raw)
+    return plain(host(int(match.group(1)))) if match and op == b"%%" and pattern == b".*" else None
 
 
 def _substring(shell: Shell, text: Text, start: Text, length: Text, has_length: bool) -> Text:

@@ -44,13 +44,13 @@ def inside(shell: Shell, brought: Optional[Mapping[bytes, Text]] = None) -> None
     shell.elsewhere, shell.image = shell.elsewhere or b"image", True
 
 
-def started(one: Link, shell: Shell) -> None:
+def started(link: Link, shell: Shell) -> None:
     """Go into the image, and behind the prolog, that a step of srun is given."""
-    bundle = one.option("container") is not None or _is_set(shell, b"SLURM_CONTAINER")
-    prolog = one.option("task-prolog") is not None or _is_set(shell, b"SLURM_TASK_PROLOG")
-    if one.option(*BY_PYXIS) is not None:
+    bundle = link.option("container") is not None or _is_set(shell, b"SLURM_CONTAINER")
+    prolog = link.option("task-prolog") is not None or _is_set(shell, b"SLURM_TASK_PROLOG")
+    if link.option(*BY_PYXIS) is not None:
         inside(shell)
-        kept = one.option("container-env")
+        kept = link.option("container-env")
         hooked(shell, kept.value.raw.split(b",") if kept is not None and kept.value is not None else ())
     elif bundle:
         inside(shell)
@@ -61,8 +61,8 @@ def started(one: Link, shell: Shell) -> None:
 
 
 def _is_set(shell: Shell, name: bytes) -> bool:
-    found = shell.variables.get(name)
-    return found is not None and bool(found.texts())
+    variable = shell.variables.get(name)
+    return variable is not None and bool(variable.texts())
 
 
 def hooked(shell: Shell, kept: Sequence[bytes]) -> None:

@@ -118,10 +118,10 @@ class Interpreter(Compound):
         """Return the words of a command, and the names of unquoted variables that left none."""
         argv: List[Text] = []
         vanished: Tuple[bytes, ...] = ()
-        for one in simple.words:
-            got = fields(shell, one, self.substitute)
-            if not got and len(one.parts) == 1 and isinstance(one.parts[0], Param):
-                vanished += (one.parts[0].name,)
+        for each in simple.words:
+            got = fields(shell, each, self.substitute)
+            if not got and len(each.parts) == 1 and isinstance(each.parts[0], Param):
+                vanished += (each.parts[0].name,)
             argv += got
         return argv, vanished
 

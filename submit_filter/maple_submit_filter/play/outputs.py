@@ -76,8 +76,8 @@ def named_lines(many: Optional[Sequence[int]], total: Optional[int]) -> Text:
 
 def node_of(text: Text) -> Optional[int]:
     """Return the node that a host name or address stands for, a suffix of its domain or network aside, or None."""
-    found = _OF_NODE.fullmatch(text.raw)
-    return int(found.group(2)) if found else None
+    match = _OF_NODE.fullmatch(text.raw)
+    return int(match.group(2)) if match else None
 
 
 def is_many(text: Optional[Text]) -> bool:
@@ -244,8 +244,8 @@ def _count(argv: List[Text]) -> Optional[int]:
     raw = b" ".join(text.raw for text in argv)
     if not raw:
         return 10
-    found = re.fullmatch(rb"(?:-n ?|--lines[= ]|-)(\d{1,6})", raw)
-    return int(found.group(1)) if found else None
+    match = re.fullmatch(rb"(?:-n ?|--lines[= ]|-)(\d{1,6})", raw)
+    return int(match.group(1)) if match else None
 
 
 def _head(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
@@ -301,12 +301,12 @@ def _sed(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine
     behind = _BEHIND.fullmatch(script)
     if behind and not given.open:
         return unlines([join([line, plain(behind.group(2))]) for line in many])
-    found = _LINE.fullmatch(script)
-    if not found:
+    match = _LINE.fullmatch(script)
+    if not match:
         return None
-    if found.group(2):
-        return unlines(many[: int(found.group(2))])
-    wanted = int(found.group(1))
+    if match.group(2):
+        return unlines(many[: int(match.group(2))])
+    wanted = int(match.group(1))
     return unlines(many[wanted - 1 : wanted]) if not any(line.open for line in many[:wanted]) else None
 
 
@@ -327,11 +327,11 @@ def _awk(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine
     row = _ROW.fullmatch(program)
     if row:
         return _sed([plain(b"-n"), plain(row.group(1) + b"p")], given, shell, machine)
-    found = _PRINT.fullmatch(program)
-    if not found:
+    match = _PRINT.fullmatch(program)
+    if not match:
         return None
-    many = lines(given)[:1] if found.group(1) or found.group(3) else lines(given)
-    printed = [_awk_line(found.group(2), line) for line in many]
+    many = lines(given)[:1] if match.group(1) or match.group(3) else lines(given)
+    printed = [_awk_line(match.group(2), line) for line in many]
     return None if any(line is None for line in printed) else unlines([line for line in printed if line is not None])
 
 
@@ -339,23 +339,23 @@ def _awk_line(expression: bytes, line: Text) -> Optional[Text]:
     out: List[Text] = []
     at = 0
     while at < len(expression.rstrip()):
-        found = _PRINTED.match(expression, at)
-        if not found:
+        match = _PRINTED.match(expression, at)
+        if not match:
             return None
-        if found.group(1):
-            column = int(found.group(1))
+        if match.group(1):
+            column = int(match.group(1))
             out.append(line if column == 0 else (split(line) + [EMPTY] * 10)[column - 1])
         else:
-            out.append(plain(b" " if found.group(3) else found.group(2)))
-        at = found.end()
+            out.append(plain(b" " if match.group(3) else match.group(2)))
+        at = match.end()
     return join(out)
 
 
 def _cut(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
-    found = re.fullmatch(rb"-d ?['\"]?(.)['\"]? -f ?(\d)", b" ".join(text.raw for text in argv), re.DOTALL)
-    if not found or given is None or given.open:
+    match = re.fullmatch(rb"-d ?['\"]?(.)['\"]? -f ?(\d)", b" ".join(text.raw for text in argv), re.DOTALL)
+    if not match or given is None or given.open:
         return None
-    delimiter, field = found.group(1), int(found.group(2))
+    delimiter, field = match.group(1), int(match.group(2))
     out = []
     for line in lines(given):
         raw = line.raw
@@ -373,10 +373,10 @@ def _cut(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine
 
 def _short(line: Text) -> Text:
     """Return a node's name cut at its first dot."""
-    found = _TOKEN.fullmatch(line.raw)
-    if found is None or found.group(1) == b"addr":
+    match = _TOKEN.fullmatch(line.raw)
+    if match is None or match.group(1) == b"addr":
         return derive(b"cut", [line])
-    return line if found.group(1) == b"host" else plain(host(int(found.group(2))))
+    return line if match.group(1) == b"host" else plain(host(int(match.group(2))))
 
 
 def _wc(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
@@ -406,7 +406,7 @@ def _sort(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machin
 
 def _in_order(raw: bytes) -> bytes:
     """Return what lines are sorted by: nodes' names are taken to be sorted as the job's nodes are."""
-    return _TOKEN.sub(lambda found: b"\0%s:%09d\0" % (found.group(1), int(found.group(2))), raw)
+    return _TOKEN.sub(lambda match: b"\0%s:%09d\0" % (match.group(1), int(match.group(2))), raw)
 
 
 def _uniq(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
@@ -441,10 +441,10 @@ def _swap(given: Text, old: bytes, new: bytes) -> Text:
 
 
 def _paste(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
-    found = re.fullmatch(rb"-s -?d ?(.)(?: -)?|-sd ?(.)(?: -)?|-s -d(.)", b" ".join(text.raw for text in argv))
-    if not found or given is None or given.open:
+    match = re.fullmatch(rb"-s -?d ?(.)(?: -)?|-sd ?(.)(?: -)?|-s -d(.)", b" ".join(text.raw for text in argv))
+    if not match or given is None or given.open:
         return None
-    by = found.group(1) or found.group(2) or found.group(3)
+    by = match.group(1) or match.group(2) or match.group(3)
     return join([joined(tuple(lines(given)), by), NEWLINE])
 
 

@@ -80,17 +80,17 @@ def _share(chunk: select.Chunk) -> Share:
 
 
 def _together(each: List[Share]) -> Share:
-    cpus = None if any(one.cpus is None for one in each) else sum(one.cpus or 0 for one in each)
-    gpus = None if any(one.gpus is None for one in each) else sum(one.gpus or 0 for one in each)
-    return Share(sum(one.lines for one in each), cpus, gpus)
+    cpus = None if any(share.cpus is None for share in each) else sum(share.cpus or 0 for share in each)
+    gpus = None if any(share.gpus is None for share in each) else sum(share.gpus or 0 for share in each)
+    return Share(sum(share.lines for share in each), cpus, gpus)
 
 
 def _too_big_to_share(each: List[Share], kinds: Tuple[NodeKind, ...]) -> bool:
     """Return whether no node has room for two of the chunks."""
     if not kinds:
         return False
-    gpus = sorted(one.gpus or 0 for one in each)
-    cpus = sorted(one.cpus or 0 for one in each)
+    gpus = sorted(share.gpus or 0 for share in each)
+    cpus = sorted(share.cpus or 0 for share in each)
     by_gpus = all(kind.gpus is not None and gpus[0] + gpus[1] > kind.gpus for kind in kinds)
     by_cpus = all(
         kind.cores is not None and cpus[0] + cpus[1] > kind.cores * (kind.threads_per_core or 8) for kind in kinds
@@ -119,8 +119,8 @@ def allocate(settings: Settings, site: Site) -> Allocation:
     if not hosts:
         ranks = _lines_in_all(settings, site)
         return Allocation(None, ranks, None, None, _gpus((), site, kinds), None, kinds, queue, shared(settings, site))
-    lines = {one.lines for one in hosts}
-    ranks = sum(one.lines for one in hosts)
+    lines = {share.lines for share in hosts}
+    ranks = sum(share.lines for share in hosts)
     return Allocation(
         len(hosts),
         ranks,
@@ -131,7 +131,7 @@ def allocate(settings: Settings, site: Site) -> Allocation:
         kinds,
         queue,
         shared(settings, site),
-        tuple(one.lines for one in hosts),
+        tuple(share.lines for share in hosts),
     )
 
 
@@ -143,8 +143,8 @@ def _lines_in_all(settings: Settings, site: Site) -> Optional[int]:
 
 def _cpus_of_rank(hosts: Tuple[Share, ...]) -> Optional[int]:
     """Return the CPUs of one line of the node file, where all have as many."""
-    each = {one.cpus // one.lines for one in hosts if one.cpus is not None and one.lines}
-    return each.pop() if len(each) == 1 and all(one.cpus is not None and one.lines for one in hosts) else None
+    each = {share.cpus // share.lines for share in hosts if share.cpus is not None and share.lines}
+    return each.pop() if len(each) == 1 and all(share.cpus is not None and share.lines for share in hosts) else None
 
 
 def _gpus(hosts: Tuple[Share, ...], site: Site, kinds: Tuple[NodeKind, ...]) -> Optional[int]:
@@ -152,7 +152,7 @@ def _gpus(hosts: Tuple[Share, ...], site: Site, kinds: Tuple[NodeKind, ...]) -> 
     counts = {kind.gpus for kind in kinds}
     if site.gpu_request.style == WHOLE_NODE:
         return counts.pop() if len(counts) == 1 else None
-    asked = {one.gpus for one in hosts}
+    asked = {share.gpus for share in hosts}
     return asked.pop() if len(asked) == 1 else None
 
 
@@ -195,8 +195,8 @@ def passed_on(submission: Submission, settings: Settings) -> Dict[bytes, Variabl
     out: Dict[bytes, Variable] = {}
     if "all-variables" in settings:
         out.update({key: Variable(plain(value), None, True) for key, value in submission.environment.items()})
-    said = settings.get("variable-list")
-    for item in said.value.split(b",") if said is not None else ():
+    setting = settings.get("variable-list")
+    for item in setting.value.split(b",") if setting is not None else ():
         key, equals, value = item.partition(b"=")
         if any(mark in item for mark in (b'"', b"'", b"\\")):
             text = open_value(b"list." + key)  # qsub itself mangles these

@@ -48,7 +48,7 @@ def foreign(name: bytes, family: str, around: Around) -> Tuple[str, ...]:
     """Return why a program of a *family* may not be the site's own in a shell of which *around* is known, () else."""
     name = name.rsplit(b"/", 1)[-1]
     asked = (family, "name:" + name.decode("utf-8", "replace"))
-    return tuple(dict.fromkeys(one.says for one in around if any(each in one.of for each in asked if each)))
+    return tuple(dict.fromkeys(reason.says for reason in around if any(each in reason.of for each in asked if each)))
 
 
 def unaware(name: bytes, around: Around) -> bool:
@@ -63,9 +63,9 @@ def maker(name: bytes, around: Around, site: Site) -> str:
 
 def around(word: Text, family: str, image: bool, unsettled: Around) -> Around:
     """Return what unsettles the program that *word* names: what the shell went through, and the word itself."""
-    found = (*unsettled, IMAGE) if image else unsettled
+    reasons = (*unsettled, IMAGE) if image else unsettled
     by_path = _by_path(word.raw, family)
-    return (*found, by_path) if by_path is not None else found
+    return (*reasons, by_path) if by_path is not None else reasons
 
 
 def _by_path(raw: bytes, family: str) -> Optional[Reason]:
@@ -91,8 +91,8 @@ def of_path(old: Optional[Text], new: Text) -> Optional[Reason]:
     if before and raw.startswith(before):
         return None  # what was found is found still
     front = raw[: -len(before)] if before and raw.endswith(before) else raw
-    folders = [one.rstrip(b"/") for one in _without_tokens(front).split(b":")]
-    strange = [one for one in folders if one and not _holds_no_launcher(one)]
+    folders = [part.rstrip(b"/") for part in _without_tokens(front).split(b":")]
+    strange = [folder for folder in folders if folder and not _holds_no_launcher(folder)]
     if not strange:
         return None
     here = any(one[:1] not in b"/?~" for one in strange)  # the folder that the job is in: of the user's own

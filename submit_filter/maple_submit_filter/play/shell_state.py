@@ -95,15 +95,20 @@ class Shell:
     @property
     def dropped(self) -> Tuple[bytes, ...]:
         """What a parent had and did not export."""
-        return tuple(name for seen in self.parents for name, one in seen.items() if one.texts() and not one.exported)
+        return tuple(
+            name
+            for seen in self.parents
+            for name, variable in seen.items()
+            if variable.texts() and not variable.exported
+        )
 
     def get(self, name: bytes) -> Variable:
         """Return the variable; unset and unknown are told apart by `Variable.texts` being empty or an open text."""
-        found = self.variables.get(name)
-        if name in self.others and not (found is not None and found.texts()):
+        variable = self.variables.get(name)
+        if name in self.others and not (variable is not None and variable.texts()):
             return Variable(self.mix(name) if self.others[name] else unknown(name), None, True)
-        if found is not None and (found.texts() or not self._may_be_brought(name)):
-            return found
+        if variable is not None and (variable.texts() or not self._may_be_brought(name)):
+            return variable
         if self.lost and not name.startswith(b"PET_"):  # torchrun's own defaults, which no other file would set
             return Variable(open_value(b"lost." + self.lost + b"." + name))
         if self._may_be_brought(name):
@@ -187,7 +192,9 @@ class Shell:
 
     def exports(self, names: Pattern[bytes]) -> bool:
         """Return whether a variable of these *names* is surely handed to children."""
-        return any(one.exported and names.match(name) and one.texts() for name, one in self.variables.items())
+        return any(
+            variable.exported and names.match(name) and variable.texts() for name, variable in self.variables.items()
+        )
 
     def lose(self, why: bytes) -> None:
         """Forget everything an unread file may have changed; what the scheduler set stays."""
@@ -269,9 +276,9 @@ class Layer(MutableMapping[bytes, Variable]):
         return self.gone.union(self.own)
 
     def __getitem__(self, name: bytes) -> Variable:
-        found = self.own.get(name)
-        if found is not None:
-            return found
+        variable = self.own.get(name)
+        if variable is not None:
+            return variable
         if name in self.gone:
             raise KeyError(name)
         return kept(self.below[name]) if self.spawned else self.below[name]

@@ -145,7 +145,7 @@ def shared(settings: Settings, site: Site) -> Optional[bool]:
     if settings.value("exclusive") is not None:
         return False
     name = (settings.value("partition") or b"").decode("utf-8", "replace") or site.default_partition
-    found = [one.shared for one in site.partitions if one.name == name]
+    found = [partition.shared for partition in site.partitions if partition.name == name]
     return found[0] if found else None
 
 

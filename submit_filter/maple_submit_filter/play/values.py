@@ -103,7 +103,7 @@ class Values:
     def _loop_output(self, loop: Loop, shell: Shell, given: Optional[Text]) -> Optional[Text]:
         if loop.kind == b"while":
             many = self.read_rounds(loop, shell, given)
-            return None if many is None else _bounded(self._read_output(loop, one, shell) for one in many)
+            return None if many is None else _bounded(self._read_output(loop, text, shell) for text in many)
         items = self.rounds(loop, shell)
         if items is None or len(items) > 512:
             return None
@@ -117,11 +117,18 @@ class Values:
             return None
         apart = read_from(command)
         if apart:
-            given = next((self.given(one, shell) for one in loop.redirects if (one.fd, one.op) == (apart, b"<")), None)
+            given = next(
+                (
+                    self.given(redirect, shell)
+                    for redirect in loop.redirects
+                    if (redirect.fd, redirect.op) == (apart, b"<")
+                ),
+                None,
+            )
         else:
             given = self.stdin(loop.redirects, shell) or given
-        plain_names = all(first(one) and first(one)[:1] != b"-" or first(one) == b"-r" for one in command.words[1:])
-        blank = all(one.name == b"IFS" for one in command.assignments)
+        plain_names = all(first(word) and first(word)[:1] != b"-" or first(word) == b"-r" for word in command.words[1:])
+        blank = all(assignment.name == b"IFS" for assignment in command.assignments)
         if given is None or given.open or not plain_names or not blank or separators(shell) is not None:
             return None
         many = outputs.lines(given)
@@ -132,7 +139,7 @@ class Values:
         assert loop.condition is not None
         command = loop.condition.items[0].command
         assert isinstance(command, Simple)
-        names = [first(one) for one in command.words[1:] if first(one) != b"-r"] or [b"REPLY"]
+        names = [first(word) for word in command.words[1:] if first(word) != b"-r"] or [b"REPLY"]
         parts = split(line) if not command.assignments else [line]
         for index, name in enumerate(names):
             rest = parts[index:] if index == len(names) - 1 else parts[index : index + 1]
@@ -164,7 +171,7 @@ class Values:
 
     def _printed_by_bash(self, simple: Simple, shell: Shell) -> Optional[Text]:
         """`$(< FILE)` is the file's text; assignments and other redirections alone print nothing."""
-        reads = [one for one in simple.redirects if one.op == b"<" and one.fd in (None, b"", b"0")]
+        reads = [redirect for redirect in simple.redirects if redirect.op == b"<" and redirect.fd in (None, b"", b"0")]
         if len(simple.redirects) != 1 or not reads or simple.assignments:
             return EMPTY
         return self.given(reads[0], shell)
@@ -191,9 +198,9 @@ class Values:
         found = self.scene.single(argv, shell, self.scene) if self.scene.single is not None else None
         if found is None:
             return None
-        place, rest, one = found
+        place, rest, link = found
         child = shell.spawn(place)
-        started(one, child)
+        started(link, child)
         return self.printed(rest, child, None)
 
     def _printed_by_ssh(self, argv: List[Text], shell: Shell) -> Optional[Text]:
@@ -272,23 +279,23 @@ class Values:
             return None if any(text.open for text in texts) else texts
         if loop.kind != b"cfor":
             return None
-        found = COUNTED.fullmatch(loop.header)
-        if not found:
+        match = COUNTED.fullmatch(loop.header)
+        if not match:
             return None
-        low = plain_number(shell, found.group(2))
-        high = plain_number(shell, found.group(5))
+        low = plain_number(shell, match.group(2))
+        high = plain_number(shell, match.group(5))
         if low is None or high is None:
             return None
-        shell.set(found.group(1), plain(b"%d" % low))
-        return [plain(b"%d" % value) for value in range(low, min(high + (found.group(4) == b"<="), low + 1024))]
+        shell.set(match.group(1), plain(b"%d" % low))
+        return [plain(b"%d" % value) for value in range(low, min(high + (match.group(4) == b"<="), low + 1024))]
 
 
 def plain_number(shell: Shell, expression: bytes) -> Optional[int]:
     names = re.sub(rb"\$\{?#?([A-Za-z_]\w*)(?:\[@\])?\}?", rb"\1", expression)
     if b"#" in expression:
-        found = re.fullmatch(rb"\s*\$\{#([A-Za-z_]\w*)\[[@*]\]\}\s*", expression)
-        texts = shell.get(found.group(1)).texts() if found else ()
-        return None if not found or any(text.open for text in texts) else len(texts)
+        match = re.fullmatch(rb"\s*\$\{#([A-Za-z_]\w*)\[[@*]\]\}\s*", expression)
+        texts = shell.get(match.group(1)).texts() if match else ()
+        return None if not match or any(text.open for text in texts) else len(texts)
     return arithmetic.evaluate(names, lambda name: number(shell.value(name)))
 
 

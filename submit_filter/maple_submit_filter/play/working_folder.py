@@ -85,7 +85,7 @@ def _operands(argv: Sequence[Text]) -> Optional[List[Text]]:
         words.pop(0)
     if words and words[0].raw == b"--":
         words.pop(0)
-    return None if any(one.open for one in words) else words
+    return None if any(text.open for text in words) else words
 
 
 def _below(shell: Shell, path: Text) -> Text:

@@ -35,11 +35,14 @@ def certain(site: Site) -> Site:
         return site
     made = site._replace(
         unsure=(),
-        kinds=tuple(NodeKind(one.name) if "node." + one.name in site.unsure else one for one in site.kinds),
-        partitions=tuple(_place(one, site) for one in site.partitions),
-        demands=tuple(one for one in site.demands if one.key not in site.unsure),
-        refusals=tuple(one for one in site.refusals if one.key not in site.unsure),
-        launchers=tuple(one for one in site.launchers if one.key not in site.unsure),
+        kinds=tuple(
+            NodeKind(node_kind.name) if "node." + node_kind.name in site.unsure else node_kind
+            for node_kind in site.kinds
+        ),
+        partitions=tuple(_place(partition, site) for partition in site.partitions),
+        demands=tuple(demand for demand in site.demands if demand.key not in site.unsure),
+        refusals=tuple(demand for demand in site.refusals if demand.key not in site.unsure),
+        launchers=tuple(launcher_fact for launcher_fact in site.launchers if launcher_fact.key not in site.unsure),
     )
     if "gpu_request" in site.unsure:
         made = made._replace(gpu_request=GpuRequest())
@@ -55,14 +58,18 @@ def _without_scheduler(site: Site) -> Site:
     )  # fmt: skip
 
 
-def _place(one: Partition, site: Site) -> Partition:
-    key = "%s.%s" % (one.selector, one.name)
-    return Partition(one.name, one.selector, sure=False, routed=one.routed) if key in site.unsure else one
+def _place(partition: Partition, site: Site) -> Partition:
+    key = "%s.%s" % (partition.selector, partition.name)
+    return (
+        Partition(partition.name, partition.selector, sure=False, routed=partition.routed)
+        if key in site.unsure
+        else partition
+    )
 
 
 def plays_alike(job: Job, site: Site, other: Site) -> bool:
     """Return whether a job is played through alike on both: all that its playing asks of a site is the same."""
-    names = {one.name for one in (*site.launchers, *other.launchers)} | {"mpirun", "mpiexec"}
+    names = {launcher_fact.name for launcher_fact in (*site.launchers, *other.launchers)} | {"mpirun", "mpiexec"}
     return (
         (site.scheduler, site.gpu_request, site.srun_inherits_cpus)
         == (other.scheduler, other.gpu_request, other.srun_inherits_cpus)
@@ -71,16 +78,16 @@ def plays_alike(job: Job, site: Site, other: Site) -> bool:
     )
 
 
-def weighed(found: Tuple[Finding, ...], surely: Tuple[Finding, ...], site: Site) -> Tuple[Finding, ...]:
-    """Return what is *found* on the site, proven only where it is proven *surely*, by what is certain of it, too."""
+def weighed(findings: Tuple[Finding, ...], surely: Tuple[Finding, ...], site: Site) -> Tuple[Finding, ...]:
+    """Return the *findings* on the site, proven only where it is proven *surely*, by what is certain of it, too."""
     held: Dict[Place, List[Finding]] = {}
-    for one in surely:
-        if one.proven:
-            held.setdefault((one.code, one.at), []).append(one)
+    for finding in surely:
+        if finding.proven:
+            held.setdefault((finding.code, finding.at), []).append(finding)
     out = []
-    for one in found:
-        same = held.get((one.code, one.at)) if one.proven else None
-        out.append(same.pop(0) if same else doubted(one, site) if one.proven else one)
+    for finding in findings:
+        same = held.get((finding.code, finding.at)) if finding.proven else None
+        out.append(same.pop(0) if same else doubted(finding, site) if finding.proven else finding)
     return tuple(out)
 
 
@@ -88,8 +95,8 @@ def doubted(finding: Finding, site: Site) -> Finding:
     """Return the finding as advice: what it rests on is likely, and no more, so its change is a suggestion."""
     fact = finding.site_fact if finding.site_fact in site.unsure else UNNAMED
     parts = ([finding.help] if finding.help else []) + [NOT_SURE + fact]
-    parts[1:] = [sentence(one) for one in parts[1:]]
-    fixes = tuple(one._replace(safety=Safety.ASK) for one in finding.fixes)
+    parts[1:] = [sentence(part) for part in parts[1:]]
+    fixes = tuple(fix._replace(safety=Safety.ASK) for fix in finding.fixes)
     return finding._replace(proven=False, fixes=fixes, help=". ".join(parts))
 
 
@@ -141,10 +148,10 @@ def _of_qsub(job: Job) -> Dict[str, Optional[int]]:
     from ..request.pbs import select
 
     chunks = chunks_of(job.settings)
-    memory = [select.size(one.value(b"mem") or b"") for one in chunks]
-    known = [size * one.count for one, size in zip(chunks, memory) if size is not None]
+    memory = [select.size(chunk.value(b"mem") or b"") for chunk in chunks]
+    known = [size * chunk.count for chunk, size in zip(chunks, memory) if size is not None]
     return {
-        "nodes": sum(one.count for one in chunks) if chunks else None,
+        "nodes": sum(chunk.count for chunk in chunks) if chunks else None,
         "time": select.seconds(job.settings.value("walltime") or b""),
         "mem": sum(known) if chunks and len(known) == len(chunks) else None,
     }

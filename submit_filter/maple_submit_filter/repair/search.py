@@ -80,7 +80,7 @@ def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
     elif losses:
         taken[-1] = (taken[-1][0], _told(taken[-1][1], losses))
     cured = {code for code, _ in taken} if whole else set()
-    left = tuple(one for one in dict.fromkeys(held) if one[0] not in cured)
+    left = tuple(fromkey for fromkey in dict.fromkeys(held) if fromkey[0] not in cured)
     return Repair(state, whole, tuple(taken), tuple(dict.fromkeys(because)), left)
 
 
@@ -179,7 +179,7 @@ def _its_doing(fix: Fix, before: State, after: State) -> bool:
     known = {_key(one, before) for one in before.proven()}
     places = [finding.at for finding in after.proven() if _key(finding, after) not in known]
     spans = written(fix.edits)
-    return any(at is None or any(at.start < one.end and one.start < at.end for one in spans) for at in places)
+    return any(at is None or any(at.start < span.end and span.start < at.end for span in spans) for at in places)
 
 
 def _refused(finding: Finding, state: State, start: State, after: Optional[State], seen: Set[Submitted]) -> str:
@@ -246,7 +246,7 @@ def shown(state: State, before: State) -> bool:
 def _is_whole(group: Group) -> bool:
     if group.world_size is None or group.world_size != (group.declared or group.world_size):
         return False
-    if group.launcher not in AGENTS and {one.rank for one in group.processes} != set(range(group.world_size)):
+    if group.launcher not in AGENTS and {process.rank for process in group.processes} != set(range(group.world_size)):
         return False
     if group.launcher not in AGENTS and not _locals_differ(group):
         return False
@@ -257,6 +257,8 @@ def _is_whole(group: Group) -> bool:
 def _locals_differ(group: Group) -> bool:
     """Return whether no two processes of a node have the same local rank, as far as both are known."""
     known = [
-        (one.node, one.local_rank) for one in group.processes if one.node is not None and one.local_rank is not None
+        (process.node, process.local_rank)
+        for process in group.processes
+        if process.node is not None and process.local_rank is not None
     ]
     return len(set(known)) == len(known)

@@ -138,6 +138,6 @@ def _value_span(words: Tuple[DirectiveWord, ...], said: Said) -> "Span | None":
 def directives(lines: Tuple[DirectiveLine, ...], settings: Tuple[Setting, ...]) -> Tuple[Directive, ...]:
     """Return the lines with the settings that stand on each."""
     on: Dict[int, List[Setting]] = {}
-    for one in settings:
-        on.setdefault(one.origin.line, []).append(one)
+    for setting in settings:
+        on.setdefault(setting.origin.line, []).append(setting)
     return tuple(Directive(line.span, line.line, line.prefix, tuple(on.get(line.line, ()))) for line in lines)

@@ -50,8 +50,8 @@ def table(values: str, flags: str, optional: str, aliases: Sequence[Tuple[str, s
     long: Dict[bytes, Option] = {}
     short: Dict[bytes, Option] = {}
     for names, value in ((values, REQUIRED), (flags, NO), (optional, OPTIONAL)):
-        for one in names.split():
-            name, _, letter = one.partition("/")
+        for word in names.split():
+            name, _, letter = word.partition("/")
             option = long[name.encode()] = Option(name, value)
             if letter:
                 short[letter.encode()] = option

@@ -22,7 +22,7 @@ def prefix(job: Job) -> str:
     """Return what begins its directives: "#SBATCH"; "#PBS", or what -C or PBS_DPREFIX say in place of it."""
     if not is_pbs(job):
         return "#SBATCH"
-    own = next((one.prefix for one in job.script.directives), b"#PBS")
+    own = next((directive.prefix for directive in job.script.directives), b"#PBS")
     return own.decode("utf-8", "surrogateescape")
 
 
@@ -36,8 +36,8 @@ def option(job: Job, name: str, value: str = "") -> str:
     letter = _letter(name)
     if letter:
         return "-%s %s" % (letter, value) if value else "-" + letter
-    said = job.settings.get(name)
-    list_of = said.origin.spelling.decode("ascii", "replace") if said is not None else ""
+    setting = job.settings.get(name)
+    list_of = setting.origin.spelling.decode("ascii", "replace") if setting is not None else ""
     if list_of not in ("-l", "-W"):
         list_of = "-W" if name in _ATTRIBUTES else "-l"
     return "%s %s=%s" % (list_of, name, value) if value else "%s %s" % (list_of, name)
@@ -46,4 +46,4 @@ def option(job: Job, name: str, value: str = "") -> str:
 def _letter(name: str) -> str:
     from .pbs.options import QSUB
 
-    return next((letter.decode() for letter, one in QSUB.short.items() if one.name == name), "")
+    return next((letter.decode() for letter, option in QSUB.short.items() if option.name == name), "")

@@ -82,10 +82,10 @@ def unknown_option(refused: str) -> bool:
 def other_scheduler(job: Job) -> str:
     """Return the scheduler that all directives of the script speak to where the job goes to another one, else ""."""
     if job.submission.scheduler == PBS:
-        foreign = [one for one in job.script.oddities if one.kind == "other-scheduler"]
-        of_slurm = any(job.source.startswith(b"#SBATCH", one.span.start) for one in foreign)
+        foreign = [oddity for oddity in job.script.oddities if oddity.kind == "other-scheduler"]
+        of_slurm = any(job.source.startswith(b"#SBATCH", oddity.span.start) for oddity in foreign)
         return SLURM if of_slurm and not job.script.directives else ""
-    prefixes = {one.prefix for one in job.script.directives}
+    prefixes = {directive.prefix for directive in job.script.directives}
     return PBS if prefixes == {b"#PBS"} else ""
 
 
@@ -106,7 +106,7 @@ def is_beyond_edits(job: Job, findings: Sequence[Finding], cured: bool) -> bool:
     *cured*: small edits make it whole, as far as anything is proven. A user who silenced the rule about directives of
     another scheduler has them there on purpose.
     """
-    wrong = any(one.code == CODE or (one.proven and not cured) for one in findings)
+    wrong = any(finding.code == CODE or (finding.proven and not cured) for finding in findings)
     return wrong and other_scheduler(job) != "" and not silenced(job.source).covers(CODE, 0)
 
 

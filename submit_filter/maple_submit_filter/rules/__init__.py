@@ -62,7 +62,7 @@ def rules() -> List[Rule]:
             except BaseException:
                 del _RULES[before:]
                 raise
-        _RULES.sort(key=lambda one: one.code)
+        _RULES.sort(key=lambda rule: rule.code)
         _loaded = True
     return _RULES
 
@@ -78,7 +78,7 @@ def _files(folder: str) -> Iterator[Tuple[str, str]]:
 
 def by_code(code: str) -> Optional[Rule]:
     """Return the rule of a code, in any case of letters."""
-    return next((one for one in rules() if one.code == code.upper()), None)
+    return next((rule for rule in rules() if rule.code == code.upper()), None)
 
 
 def diagnose(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
@@ -86,13 +86,13 @@ def diagnose(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     A rule that fails is skipped: a bug in one must not cost the submission.
     """
-    for one in rules():
-        if one.scheduler not in ("", job.submission.scheduler):
+    for rule in rules():
+        if rule.scheduler not in ("", job.submission.scheduler):
             continue
         try:
-            found = list(one.check(plan, job, site))
+            findings = list(rule.check(plan, job, site))
         except Exception:
             if os.environ.get("MAPLE_RULES_RAISE"):
                 raise
             continue
-        yield from found
+        yield from findings

@@ -45,7 +45,7 @@ def judged(job: Job, site: Site) -> bool:
 
 def _by_plugin(job: Job, site: Site) -> bool:
     """Return whether all that sbatch itself would refuse are options of the site's plug-ins."""
-    refused = [one.span for one in job.script.oddities if one.kind == "refused"]
+    refused = [oddity.span for oddity in job.script.oddities if oddity.kind == "refused"]
     words = [
         job.source[span.start : span.end].lstrip(b"-").split(b"=")[0].decode("utf-8", "replace") for span in refused
     ]
@@ -56,11 +56,11 @@ def rows_in_force(job: Job, site: Site) -> List[Partition]:
     """Return the rows of partition (or queue) and QOS that surely hold for the request."""
     names = (("queue", site.default_partition),) if is_pbs(job) else (
         ("partition", site.default_partition), ("qos", site.default_qos))  # fmt: skip
-    found: List[Partition] = []
+    partitions: List[Partition] = []
     for selector, default in names:
         said = text(job.settings, selector) or default
-        found += _rows(job.settings, site, selector, said) if said and "reservation" not in job.settings else []
-    return found
+        partitions += _rows(job.settings, site, selector, said) if said and "reservation" not in job.settings else []
+    return partitions
 
 
 def surely_openpbs(job: Job, site: Site) -> bool:
@@ -87,20 +87,20 @@ def limit(job: Job, site: Site, field: str) -> Optional[Limit]:
     if is_pbs(job):
         rows = _rows(job.settings, site, "queue", text(job.settings, "queue") or site.default_partition)
         return _least(rows, field)
-    found = [one for one in (_of_partition(job.settings, site, field), _of_qos(job.settings, site, field)) if one]
-    return min(found, key=lambda one: one.most) if found else None
+    limits = [one for one in (_of_partition(job.settings, site, field), _of_qos(job.settings, site, field)) if one]
+    return min(limits, key=lambda one: one.most) if limits else None
 
 
 def _of_partition(settings: Settings, site: Site, field: str) -> Optional[Limit]:
     if "qos" in settings or "reservation" in settings:
         return None  # either may lift what the partition says
-    found: List[Limit] = []
+    limits: List[Limit] = []
     for name in filter(None, (text(settings, "partition") or site.default_partition).split(",")):
-        one = _least(_rows(settings, site, "partition", name), field)
-        if one is None:
+        limit = _least(_rows(settings, site, "partition", name), field)
+        if limit is None:
             return None
-        found.append(one)
-    return max(found, key=lambda one: one.most) if found else None  # the job goes where it fits
+        limits.append(limit)
+    return max(limits, key=lambda limit: limit.most) if limits else None  # the job goes where it fits
 
 
 def _of_qos(settings: Settings, site: Site, field: str) -> Optional[Limit]:
@@ -109,8 +109,8 @@ def _of_qos(settings: Settings, site: Site, field: str) -> Optional[Limit]:
 
 
 def _least(rows: List[Partition], field: str) -> Optional[Limit]:
-    found = [Limit(getattr(row, field), row) for row in rows if getattr(row, field) is not None]
-    return min(found, key=lambda one: one.most) if found else None
+    limits = [Limit(getattr(row, field), row) for row in rows if getattr(row, field) is not None]
+    return min(limits, key=lambda limit: limit.most) if limits else None
 
 
 def _rows(settings: Settings, site: Site, selector: str, name: str) -> List[Partition]:
@@ -140,7 +140,7 @@ def gpu_items(settings: Settings, name: str) -> Tuple[values.Gres, ...]:
     if value is None:
         return ()
     items = values.gres(value) if name == "gres" else values.gpus(value)
-    return tuple(one for one in items or () if one.name == b"gpu")
+    return tuple(gres for gres in items or () if gres.name == b"gpu")
 
 
 def gpu_count(settings: Settings, name: str) -> Optional[int]:

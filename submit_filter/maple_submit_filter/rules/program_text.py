@@ -137,9 +137,9 @@ class Named(NamedTuple):
     value: bytes
 
 
-def place_of(one: Named, step: Step) -> Optional[Span]:
+def place_of(named: Named, step: Step) -> Optional[Span]:
     """Return where a value that a step's program is told stands in the script, None where it does not as such."""
-    return step.program_spans[one.word] if one.word < len(step.program_spans) else None
+    return step.program_spans[named.word] if named.word < len(step.program_spans) else None
 
 
 def named_values(program: Sequence[bytes]) -> Iterator[Named]:

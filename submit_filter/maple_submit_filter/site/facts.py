@@ -190,15 +190,15 @@ class Site(NamedTuple):
 
     def kind(self, name: str) -> Optional[NodeKind]:
         """Return the node kind of that name."""
-        return next((one for one in self.kinds if one.name == name), None)
+        return next((node_kind for node_kind in self.kinds if node_kind.name == name), None)
 
     def launcher(self, name: str) -> str:
         """Return the state of a launcher: "unknown" where the file does not speak of it."""
-        return next((one.state for one in self.launchers if one.name == name), "unknown")
+        return next((launcher_fact.state for launcher_fact in self.launchers if launcher_fact.name == name), "unknown")
 
     def maker(self, name: str) -> str:
         """Return whose program the launcher of that name is, "" where the file does not say."""
-        told = {one.name: one.maker for one in self.launchers}
+        told = {launcher_fact.name: launcher_fact.maker for launcher_fact in self.launchers}
         if name == "mpirun" and name not in told and told.get("mpiexec") == "pals":
             return "pals"  # its client is installed by both names
         return told.get(name, "")
@@ -216,8 +216,8 @@ class Site(NamedTuple):
         placed = self._behind(partition or self.default_partition, ("partition", "queue"), featured)
         admitted = self._behind(qos or self.default_qos, ("qos",), featured)
         limits = [limit for limit in (featured, placed, admitted) if limit is not None]
-        found = tuple(kind for kind in self.kinds if all(kind.name in limit for limit in limits))
-        return found if limits or self.kinds_complete else (*found, ELSEWHERE)
+        kinds = tuple(kind for kind in self.kinds if all(kind.name in limit for limit in limits))
+        return kinds if limits or self.kinds_complete else (*kinds, ELSEWHERE)
 
     def _behind(
         self, names: str, selectors: Tuple[str, ...], featured: Optional[FrozenSet[str]]

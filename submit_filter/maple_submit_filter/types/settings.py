@@ -49,13 +49,13 @@ class Settings:
 
     def get(self, name: str) -> Optional[Setting]:
         """Return the setting in force, or None when nobody said it."""
-        found = self._by_name.get(name)
-        return found[0] if found else None
+        settings = self._by_name.get(name)
+        return settings[0] if settings else None
 
     def value(self, name: str) -> Optional[bytes]:
         """Return the value in force, or None when nobody said it."""
-        found = self.get(name)
-        return found.value if found else None
+        setting = self.get(name)
+        return setting.value if setting else None
 
     def all(self, name: str) -> Tuple[Setting, ...]:
         """Return every setting of that name, the one in force first."""
@@ -66,4 +66,4 @@ class Settings:
 
     def __iter__(self) -> Iterator[Setting]:
         """Iterate over the settings in force."""
-        return (found[0] for found in self._by_name.values())
+        return (settings[0] for settings in self._by_name.values())

@@ -105,8 +105,8 @@ class _Reader:
 
     def _once(self) -> Iterator[tuple[str, object]]:
         """Yield the module's constants: names that are given one value, once, on its top level."""
-        stored = Counter(one.id for one in ast.walk(self._tree)
-                         if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load))  # fmt: skip
+        stored = Counter(tree.id for tree in ast.walk(self._tree)
+                         if isinstance(tree, ast.Name) and not isinstance(tree.ctx, ast.Load))  # fmt: skip
         for node in self._tree.body:
             target: object = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
             value = getattr(node, "value", None)
@@ -130,7 +130,9 @@ class _Reader:
             own = list(self._parameters(node))
             self._classes[node.name] = own
             if any(dotted(getattr(one, "func", one)).endswith(".command") for one in node.decorator_list):
-                self._declared += [each for each in own if each.dest not in {one.dest for one in self._declared}]
+                self._declared += [
+                    each for each in own if each.dest not in {declared.dest for declared in self._declared}
+                ]
 
     def _call(self, call: ast.Call) -> None:
         name = dotted(call.func)
@@ -142,11 +144,11 @@ class _Reader:
             if isinstance(flag, str):
                 self._declared.append(Declared((flag,), flag, self._value(call.args[1]), call.lineno))
         elif last == "set_defaults":
-            self._defaults.update({one.arg: self._value(one.value) for one in call.keywords if one.arg})
+            self._defaults.update({keyword.arg: self._value(keyword.value) for keyword in call.keywords if keyword.arg})
         elif name == "hydra.main":
             self._hydra = (self._keyword(call, "config_path"), self._keyword(call, "config_name"))
         elif name in _PARSERS_OF_CLASSES or last == "HfArgumentParser":
-            self._parsed += [one.id for each in call.args for one in ast.walk(each) if isinstance(one, ast.Name)]
+            self._parsed += [tree.id for each in call.args for tree in ast.walk(each) if isinstance(tree, ast.Name)]
         self._constant(call, name, last)
 
     def _constant(self, call: ast.Call, name: str, last: str) -> None:
@@ -157,12 +159,12 @@ class _Reader:
         elif last == "load_dataset":
             self._take("dataset", call.args[0] if call.args else None, call.lineno)
         elif last.endswith(_KEYWORDS):
-            for one in call.keywords:
-                if one.arg == "strategy":
-                    way = one.value.value if isinstance(one.value, ast.Constant) else None
-                    self._way(_STRATEGIES.get(str(way)), one.value.lineno)
+            for keyword in call.keywords:
+                if keyword.arg == "strategy":
+                    way = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+                    self._way(_STRATEGIES.get(str(way)), keyword.value.lineno)
                 else:
-                    self._take(one.arg or "", one.value, one.value.lineno)
+                    self._take(keyword.arg or "", keyword.value, keyword.value.lineno)
         elif last in _PARALLEL:
             self._way(_PARALLEL[last], call.lineno)
         proves = (last in _TRAINS and "." in name) or name.lower().endswith("trainer.train")
@@ -185,7 +187,7 @@ class _Reader:
             return
         dest = self._keyword(call, "dest") or next((one for one in words if not one.startswith("-")), "")
         dest = dest or next((one for one in flags if one.startswith("--")), flags[0])
-        default = next((self._value(one.value) for one in call.keywords if one.arg == "default"), "")
+        default = next((self._value(keyword.value) for keyword in call.keywords if keyword.arg == "default"), "")
         names = tuple(one.lstrip("-") for one in flags)
         self._declared.append(Declared(names, dest.lstrip("-").replace("-", "_"), default, call.lineno))
 
@@ -215,7 +217,9 @@ class _Reader:
         return None if found is UNKNOWN else "" if found is None or found is ... else text(found)
 
     def _keyword(self, call: ast.Call, name: str) -> str | None:
-        found = next((literal(one.value, self._constants) for one in call.keywords if one.arg == name), None)
+        found = next(
+            (literal(keyword.value, self._constants) for keyword in call.keywords if keyword.arg == name), None
+        )
         return found if isinstance(found, str) else None
 
 
@@ -238,7 +242,7 @@ def _is_main(test: ast.expr) -> bool:
 def _local(node: ast.ImportFrom) -> list[tuple[int, str]]:
     """Return what `from .a import b` may name: the module a, and the module a.b."""
     module = node.module or ""
-    return [(node.level, module), *((node.level, (module + "." + one.name).strip(".")) for one in node.names)]
+    return [(node.level, module), *((node.level, (module + "." + name.name).strip(".")) for name in node.names)]
 
 
 def _is_option(node: ast.expr | None) -> bool:
@@ -248,13 +252,13 @@ def _is_option(node: ast.expr | None) -> bool:
 def _in_annotation(node: ast.expr | None) -> ast.expr | None:
     """Return the `typer.Option(...)` of an `Annotated[...]`."""
     found = ast.walk(node) if isinstance(node, ast.Subscript) else ()
-    return next((one for one in found if isinstance(one, ast.Call) and _is_option(one)), None)
+    return next((tree for tree in found if isinstance(tree, ast.Call) and _is_option(tree)), None)
 
 
 def _of_field(value: ast.expr | None) -> ast.expr | None:
     """Return the default that a field of a dataclass has: `= 3`, `= field(default=3)`."""
     if isinstance(value, ast.Call) and dotted(value.func).rsplit(".", 1)[-1] == "field":
-        named = {one.arg: one.value for one in value.keywords}
+        named = {keyword.arg: keyword.value for keyword in value.keywords}
         return named.get("default", named.get("default_factory"))
     return value
 

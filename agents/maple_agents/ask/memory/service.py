@@ -174,8 +174,8 @@ def whole(job: str) -> str:
     if "[" in job:
         first, _, rest = job.partition("[")
         return first + "[]" + rest.partition("]")[2]
-    found = _PART.match(job)
-    return found[1] if found else job
+    match = _PART.match(job)
+    return match[1] if match else job
 
 
 def said(failures: Sequence[Failure], cause: Callable[[str], str] = lambda job: "") -> str:
@@ -185,13 +185,13 @@ def said(failures: Sequence[Failure], cause: Callable[[str], str] = lambda job: 
     """
     if not failures:
         return ""
-    one = failures[0]
-    name = " (%s)" % one.name[:MOST_NAME] if one.name else ""
-    after = " after %s" % elapsed(one.seconds) if one.seconds is not None else ""
-    why = cause(one.job) or _ending(one)
+    failure = failures[0]
+    name = " (%s)" % failure.name[:MOST_NAME] if failure.name else ""
+    after = " after %s" % elapsed(failure.seconds) if failure.seconds is not None else ""
+    why = cause(failure.job) or _ending(failure)
     more = "; so did %d more of your jobs" % (len(failures) - 1) if len(failures) > 1 else ""
     text = "maple: job %s%s failed%s%s; maple-fix %s%s" % (
-        one.job, name, after, ": " + why if why else "", one.job, more,
+        failure.job, name, after, ": " + why if why else "", failure.job, more,
     )  # fmt: skip
     return printable(text)
 
@@ -204,9 +204,9 @@ def read(told: Any) -> list[Failure]:
         raise ValueError("not failures: %s" % error) from None
 
 
-def _ending(one: Failure) -> str:
-    if one.state in ENDED:
-        return ENDED[one.state]
-    if one.signal:
-        return "signal %d" % one.signal
-    return "exit code %d" % one.exit_code if one.exit_code else ""
+def _ending(failure: Failure) -> str:
+    if failure.state in ENDED:
+        return ENDED[failure.state]
+    if failure.signal:
+        return "signal %d" % failure.signal
+    return "exit code %d" % failure.exit_code if failure.exit_code else ""

@@ -59,8 +59,8 @@ def jobs(wanted: str, path: str) -> list[Job]:
     if not lineages:  # as people say it: without the ending of its file
         lineages = dict.fromkeys(one.lineage for one in versions if wanted in _stems(one))
     by_version: dict[str, list[Record]] = {}
-    for one in records():
-        by_version.setdefault(one.version, []).append(one)
+    for record in records():
+        by_version.setdefault(record.version, []).append(record)
     found = []
     for lineage in lineages:
         own = tuple(one for one in versions if one.lineage == lineage)
@@ -90,27 +90,29 @@ ASKED = 60.0  # seconds after which a question has its answer
 TAIL = 1 << 20  # bytes of a file of audit lines that are looked through
 
 
-def _is_open(one: Record) -> bool:
-    return one.verdict == "findings" and bool(one.offered_hash)
+def _is_open(record: Record) -> bool:
+    return record.verdict == "findings" and bool(record.offered_hash)
 
 
-def with_answers(found: Sequence[Record], lines: Sequence[Mapping[str, Any]], now: float) -> list[Record]:
+def with_answers(records: Sequence[Record], lines: Sequence[Mapping[str, Any]], now: float) -> list[Record]:
     """Return the submissions with what the user's own audit *lines* tell of each offer: "accepted" or "declined".
 
     "ended" where nothing was submitted: there is no line of it, and there are older ones of its host.
     """
     said = {one.get("record"): str(one.get("verdict")) for one in lines}
     since: dict[Any, str] = {}
-    for one in lines:
-        since[one.get("host")] = min(str(one.get("time")), since.get(one.get("host"), "~"))
-    return [_answered(one, said, since.get(one.host, "~"), now) if _is_open(one) else one for one in found]
+    for line in lines:
+        since[line.get("host")] = min(str(line.get("time")), since.get(line.get("host"), "~"))
+    return [
+        _answered(record, said, since.get(record.host, "~"), now) if _is_open(record) else record for record in records
+    ]
 
 
-def _answered(one: Record, said: Mapping[Any, str], since: str, now: float) -> Record:
-    if one.id in said:
-        return one._replace(verdict=ANSWERED.get(said[one.id], one.verdict))
-    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(one.at))
-    return one._replace(verdict="ended") if since <= at and now - one.at > ASKED and not one.job else one
+def _answered(record: Record, said: Mapping[Any, str], since: str, now: float) -> Record:
+    if record.id in said:
+        return record._replace(verdict=ANSWERED.get(said[record.id], record.verdict))
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.at))
+    return record._replace(verdict="ended") if since <= at and now - record.at > ASKED and not record.job else record
 
 
 def _audit_lines() -> Iterator[Mapping[str, Any]]:
@@ -175,10 +177,10 @@ def _known(fields: Iterable[str], told: dict[str, Any]) -> dict[str, Any]:
     return {name: told[name] for name in fields if name in told}
 
 
-def _is(one: Version, wanted: str, path: str) -> bool:
-    begins = len(wanted) >= 6 and (one.id.startswith(wanted) or one.lineage.startswith(wanted))
-    called = wanted in (one.name, os.path.basename(one.path))  # from any folder: a name is no path
-    return called or bool(one.path) and one.path == path or begins
+def _is(version: Version, wanted: str, path: str) -> bool:
+    begins = len(wanted) >= 6 and (version.id.startswith(wanted) or version.lineage.startswith(wanted))
+    called = wanted in (version.name, os.path.basename(version.path))  # from any folder: a name is no path
+    return called or bool(version.path) and version.path == path or begins
 
 
 def names() -> list[str]:
@@ -187,12 +189,12 @@ def names() -> list[str]:
     return list(dict.fromkeys(name for one in versions for name in (os.path.basename(one.path), one.name) if name))
 
 
-def _stems(one: Version) -> set[str]:
-    return {os.path.splitext(name)[0] for name in (one.name, os.path.basename(one.path))}
+def _stems(version: Version) -> set[str]:
+    return {os.path.splitext(name)[0] for name in (version.name, os.path.basename(version.path))}
 
 
 def _last(job: Job) -> float:
-    times: Sequence[float] = [one.at for found in job.records.values() for one in found[:1]]
+    times: Sequence[float] = [record.at for records in job.records.values() for record in records[:1]]
     return max((*times, job.newest.at))
 
 

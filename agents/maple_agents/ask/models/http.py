@@ -55,7 +55,7 @@ class Form(NamedTuple):
 
     def words(self, messages: Sequence[Message], schema: Schema, limit: Limit) -> dict[str, Any]:
         """Return the members of the request that depend on the form; every text in *messages* is masked."""
-        shown = [{"role": one.role, "content": _text(masked(one.text))} for one in messages]
+        shown = [{"role": message.role, "content": _text(masked(message.text))} for message in messages]
         bound = {"max_completion_tokens": limit.tokens} if self.new else {"max_tokens": limit.tokens, "temperature": 0}
         said: dict[str, Any] = {"messages": shown, **bound}
         if self.schema == "json_schema":

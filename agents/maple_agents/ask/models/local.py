@@ -88,11 +88,11 @@ class LocalModel:
         marks = [f"text{secrets.token_hex(8)}text" for _ in messages]
         tokens: list[int] = []
         frame = self._frame([{"role": one.role, "content": mark} for one, mark in zip(messages, marks, strict=True)])
-        for mark, one in zip(marks, messages, strict=True):
+        for mark, message in zip(marks, messages, strict=True):
             before, found, frame = frame.partition(mark)
             if not found:
-                raise ValueError(f"its chat template takes no message of role {one.role}")
-            tokens += self._tokens(before, control=True) + self._tokens(one.text, control=False)
+                raise ValueError(f"its chat template takes no message of role {message.role}")
+            tokens += self._tokens(before, control=True) + self._tokens(message.text, control=False)
         return tokens + self._tokens(frame, control=True)
 
     def _frame(self, turns: list[dict[str, str]]) -> str:

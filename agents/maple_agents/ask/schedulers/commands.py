@@ -170,7 +170,7 @@ class Worker:
             raise self._late("no answer after %g s" % seconds) from None
 
     def _alive(self) -> _Thread:
-        self._given_up = [one for one in self._given_up if one.thread.is_alive()]
+        self._given_up = [thread for thread in self._given_up if thread.thread.is_alive()]
         if len(self._given_up) >= _GIVEN_UP_AT_MOST:
             raise self._late("%d earlier questions are still unanswered" % len(self._given_up))
         if self._current is None:

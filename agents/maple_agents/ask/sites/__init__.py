@@ -102,7 +102,7 @@ def _elsewhere(site: Site) -> tuple[str, ...]:
     """Return the names of the other clusters with this scheduler; a cluster that nobody described has none."""
     if not site.kinds:
         return ()
-    own = {one.name for one in site.partitions}
+    own = {partition.name for partition in site.partitions}
     others = [names for other, scheduler, names in _names() if other != site.id and scheduler == site.scheduler]
     return tuple(name for names in others for name in names if name.rsplit(" ", 1)[-1] not in own)
 
@@ -137,7 +137,7 @@ def _checked_by_this(source: bytes) -> str:
     """Return a hash of the file, of the code that checks it, and of the launch templates that go with it."""
     beside = (os.path.join("templates", "launch"), FOLDER)  # the names of other sites stand in their files
     folders = (os.path.dirname(__file__), *(one for name in beside for one in places.folders(name)))
-    code = sorted((one.path, one.stat().st_mtime_ns) for folder in folders for one in os.scandir(folder))
+    code = sorted((entry.path, entry.stat().st_mtime_ns) for folder in folders for entry in os.scandir(folder))
     return hashlib.sha256(("%s %s" % (__version__, code)).encode() + b"\0" + source).hexdigest()
 
 

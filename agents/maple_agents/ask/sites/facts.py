@@ -51,7 +51,7 @@ def site_of(file: SiteFile) -> Site:
         arch=file.cpu_arch or "",
         interfaces=_interfaces(file),
         scheduler_module=file.modules.scheduler if file.modules and file.modules.proves else "",
-        account_endings=tuple(one for shape in file.account_shapes for one in _endings(shape)),
+        account_endings=tuple(ending for shape in file.account_shapes for ending in _endings(shape)),
         plugin_options=tuple(file.scheduler.plugin_options) if file.scheduler.sure else (),
         unsure=tuple(_unsure(file)),
     )
@@ -105,13 +105,16 @@ def _partition(file: SiteFile, selector: str, name: str, table: PartitionTable) 
         default_walltime=of_clock(table.default_walltime),
         routed=table.kind == "execution-only",
         gpus_multiple=table.gpus_multiple,
-        sizes=tuple(SizeBin(one.min_nodes, one.max_nodes, of_clock(one.max_walltime) or 0) for one in table.size_bins),
+        sizes=tuple(
+            SizeBin(size_bin.min_nodes, size_bin.max_nodes, of_clock(size_bin.max_walltime) or 0)
+            for size_bin in table.size_bins
+        ),
     )
 
 
 def _least(*limits: int | None) -> int | None:
     """Return the least of what one job, all of a user's or all of a project's may have: one job is one of these."""
-    return min((one for one in limits if one is not None), default=None)
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _gpus_per_node(file: SiteFile, table: PartitionTable) -> int | None:
@@ -130,17 +133,21 @@ def _interfaces(file: SiteFile) -> tuple[str, ...]:
 def names_of(site: Site) -> Iterator[str]:
     """Yield the names of a site as another one's snapshot has them: `SITE WHAT GPUS NAME`, the longest last."""
     kinds = {kind.name: kind.gpus for kind in site.kinds}
-    for one in site.partitions:
-        gpus = one.gpus_per_node if one.gpus_per_node is not None else kinds.get("".join(one.node_kinds[:1]))
-        yield "%s %s %s %s" % (site.id, one.selector, "?" if gpus is None else gpus, one.name)
+    for partition in site.partitions:
+        gpus = (
+            partition.gpus_per_node
+            if partition.gpus_per_node is not None
+            else kinds.get("".join(partition.node_kinds[:1]))
+        )
+        yield "%s %s %s %s" % (site.id, partition.selector, "?" if gpus is None else gpus, partition.name)
     yield from ("%s account ? %s" % (site.id, ending) for ending in site.account_endings)
 
 
 def _endings(shape: str) -> Iterator[str]:
     """Yield how accounts of a shape end, where that is a word of the site's own: `[a-z]{4}-delta-(gpu|cpu)` has two."""
-    found = re.search(r"((?:-[a-z]+)+)(?:-\(([a-z|]+)\))?$", shape)
-    if found is not None and len(found[1]) > 4:
-        yield from (found[1] + "-" + one for one in found[2].split("|")) if found[2] else (found[1],)
+    match = re.search(r"((?:-[a-z]+)+)(?:-\(([a-z|]+)\))?$", shape)
+    if match is not None and len(match[1]) > 4:
+        yield from (match[1] + "-" + part for part in match[2].split("|")) if match[2] else (match[1],)
 
 
 def _unfit(name: str, table: UnfitTable) -> Unfit:

@@ -86,7 +86,7 @@ def parse(source: bytes, filename: str) -> LaunchFile:
 
 def filled(line: str, slots: Mapping[str, int]) -> str:
     """Return *line* with the number of each slot of `SLOTS` in its place."""
-    return _SLOT.sub(lambda found: str(slots[found[1]]), line)
+    return _SLOT.sub(lambda match: str(slots[match[1]]), line)
 
 
 def load() -> list[LaunchFile]:
@@ -102,25 +102,27 @@ def for_site(site: Site) -> tuple[LaunchTemplate, ...]:
     """Return the templates whose outer launcher the site has, as its snapshot holds them."""
     return tuple(
         LaunchTemplate(
-            name=one.name,
-            revision=one.revision,
-            launcher=one.when.launcher,
-            over=one.when.over,
-            words=one.launch[0],
-            verified=_passed(one, site),
+            name=launch_file.name,
+            revision=launch_file.revision,
+            launcher=launch_file.when.launcher,
+            over=launch_file.when.over,
+            words=launch_file.launch[0],
+            verified=_passed(launch_file, site),
         )
-        for one in load()
-        if one.when.scheduler == site.scheduler
-        and site.launcher(one.when.over) in ("preferred", "present")
-        and one.when.maker in ("", site.maker(one.when.over))
+        for launch_file in load()
+        if launch_file.when.scheduler == site.scheduler
+        and site.launcher(launch_file.when.over) in ("preferred", "present")
+        and launch_file.when.maker in ("", site.maker(launch_file.when.over))
     )
 
 
-def _passed(one: LaunchFile, site: Site) -> bool:
+def _passed(launch_file: LaunchFile, site: Site) -> bool:
     """Return whether the last run for this very revision of template and site passed."""
-    runs = [run for run in one.verified if (run.site, run.site_revision, run.revision) == _now(one, site)]
+    runs = [
+        run for run in launch_file.verified if (run.site, run.site_revision, run.revision) == _now(launch_file, site)
+    ]
     return bool(runs) and max(runs, key=lambda run: run.on).result == "passed"
 
 
-def _now(one: LaunchFile, site: Site) -> tuple[str, str, int]:
-    return site.id, site.revision, one.revision
+def _now(launch_file: LaunchFile, site: Site) -> tuple[str, str, int]:
+    return site.id, site.revision, launch_file.revision

@@ -76,5 +76,5 @@ def _known_keys(path: Path) -> list[str]:
 def _inner(annotation: Any) -> Any:
     """Return X of `X | None`, else the annotation itself."""
     if get_origin(annotation) in (Union, UnionType):
-        return next((one for one in get_args(annotation) if one is not type(None)), None)
+        return next((argument for argument in get_args(annotation) if argument is not type(None)), None)
     return annotation

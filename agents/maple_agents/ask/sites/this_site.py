@@ -90,10 +90,10 @@ def cluster_names(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def _value(path: str, pattern: bytes) -> Optional[str]:
     try:
         with open(path, "rb") as file:
-            found = re.search(pattern, file.read(_MOST))
+            match = re.search(pattern, file.read(_MOST))
     except OSError:
         return None
-    return found[1].decode() if found else None
+    return match[1].decode() if match else None
 
 
 def _asked(environ: Mapping[str, str]) -> str:
@@ -108,8 +108,8 @@ def _asked(environ: Mapping[str, str]) -> str:
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return ""
-    found = re.search(rb"(?m)^ClusterName\s*=\s*([\w.-]+)", done.stdout)
-    return found[1].decode() if found else ""
+    match = re.search(rb"(?m)^ClusterName\s*=\s*([\w.-]+)", done.stdout)
+    return match[1].decode() if match else ""
 
 
 # The installation whose front a shell finds as sbatch or qsub here, and what it goes by.
@@ -164,8 +164,8 @@ def front_conf(command: str, environ: Mapping[str, str] = os.environ) -> str:
         return beside
     try:
         with open(real, "rb") as file:
-            found = _CONF.search(file.read(_MOST_OF_FRONT)) if os.path.getsize(real) <= _MOST_OF_FRONT else None
+            match = _CONF.search(file.read(_MOST_OF_FRONT)) if os.path.getsize(real) <= _MOST_OF_FRONT else None
     except OSError:
         return ""
-    copied = os.fsdecode(found[1]) + "/current/etc/front.conf" if found else ""
+    copied = os.fsdecode(match[1]) + "/current/etc/front.conf" if match else ""
     return copied if os.path.isfile(copied) else ""

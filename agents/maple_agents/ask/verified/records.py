@@ -153,17 +153,20 @@ def with_records(site: Site, environ: Mapping[str, str] = os.environ) -> Site:
     A record of another revision of the site or of the template, or of other mini-apps, says nothing, and neither does
     `probe`, whose ranks do not meet.
     """
-    made = tuple(one._replace(verified=_verified(site, one, environ)) for one in site.launch_templates)
+    made = tuple(
+        launch_template._replace(verified=_verified(site, launch_template, environ))
+        for launch_template in site.launch_templates
+    )
     return site if made == site.launch_templates else site._replace(launch_templates=made)
 
 
-def _verified(site: Site, one: LaunchTemplate, environ: Mapping[str, str]) -> bool:
-    record = of_template(site.id, one.name, environ)
+def _verified(site: Site, launch_template: LaunchTemplate, environ: Mapping[str, str]) -> bool:
+    record = of_template(site.id, launch_template.name, environ)
     inputs = record.get("inputs") if record is not None else None
     if record is None or not isinstance(inputs, dict):
-        return one.verified
-    holds = not _changed(inputs, site, one.revision, "") and record.get("miniapps") != ["probe"]
-    return record.get("result") == "passed" if holds else one.verified
+        return launch_template.verified
+    holds = not _changed(inputs, site, launch_template.revision, "") and record.get("miniapps") != ["probe"]
+    return record.get("result") == "passed" if holds else launch_template.verified
 
 
 def _changed(inputs: Mapping[str, Any], site: Site, revision: int, composition: str) -> list[str]:

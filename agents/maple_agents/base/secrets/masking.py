@@ -50,39 +50,39 @@ def masked_lines(text: str) -> str:
     return "\n".join(masked(line) for line in text.split("\n"))
 
 
-def _on_each_line(found: re.Match[str]) -> str:
-    return "\n".join([MASK] * (found[0].count("\n") + 1))
+def _on_each_line(match: re.Match[str]) -> str:
+    return "\n".join([MASK] * (match[0].count("\n") + 1))
 
 
-def _behind(found: re.Match[str]) -> str:
+def _behind(match: re.Match[str]) -> str:
     """Put the mask in place of the value, quotes and all else kept."""
-    done = _is_done(found["value"]) or is_harmless("password", _unquoted(found["value"]))
-    return found[0] if done else _with(found, _quoted(found["value"]))
+    done = _is_done(match["value"]) or is_harmless("password", _unquoted(match["value"]))
+    return match[0] if done else _with(match, _quoted(match["value"]))
 
 
 def _named(text: str, head: re.Pattern[str]) -> Iterator[str]:
     """Yield the pieces of *text*, values of secret names masked; another value may hold names: `--export=A,TOKEN=…`."""
     done = 0
-    for found in head.finditer(text):
-        sure = is_secret(found["name"])
-        if found.start() < done or not (sure or may_be_secret(found["name"])) or _is_path(text, found):
+    for match in head.finditer(text):
+        sure = is_secret(match["name"])
+        if match.start() < done or not (sure or may_be_secret(match["name"])) or _is_path(text, match):
             continue
-        if not sure and not _is_credential(text, found.end()):
+        if not sure and not _is_credential(text, match.end()):
             continue
-        value = VALUE.match(text, found.end())
+        value = VALUE.match(text, match.end())
         if value is not None and value[0].startswith(MASK):
-            yield text[done : found.end()] + MASK  # what follows may have names of its own: "&X-Amz-Signature=…"
-            done = found.end() + len(MASK)
+            yield text[done : match.end()] + MASK  # what follows may have names of its own: "&X-Amz-Signature=…"
+            done = match.end() + len(MASK)
         elif value is not None:
-            yield text[done : found.end()] + _value(found["name"], value[0])
+            yield text[done : match.end()] + _value(match["name"], value[0])
             done = value.end()
     yield text[done:]
 
 
 def _is_credential(text: str, at: int) -> bool:
     """Return whether the value there is one whatever its name: a long hexadecimal number, random letters, a login."""
-    found = VALUE.match(text, at, at + _MOST_CREDENTIAL)
-    value = found[0] if found is not None else ""
+    match = VALUE.match(text, at, at + _MOST_CREDENTIAL)
+    value = match[0] if match is not None else ""
     plain = _unquoted(value[: len(value) - len(_kept(value))]) if value else ""
     if _PATH.fullmatch(plain):
         return False
@@ -108,8 +108,8 @@ def _value(name: str, value: str) -> str:
     return _quoted(own) + kept
 
 
-def _if_named(found: re.Match[str]) -> str:
-    return _with(found, _value(found["name"], found["value"])) if is_secret(found["name"]) else found[0]
+def _if_named(match: re.Match[str]) -> str:
+    return _with(match, _value(match["name"], match["value"])) if is_secret(match["name"]) else match[0]
 
 
 def _kept(value: str) -> str:
@@ -120,15 +120,15 @@ def _kept(value: str) -> str:
     return value[follows.start() :] if follows else ""
 
 
-def _if_like_one(found: re.Match[str]) -> str:
+def _if_like_one(match: re.Match[str]) -> str:
     """Mask what stands behind a secret's name in a sentence, if it looks like one."""
-    value, name = found["value"], found["name"]
+    value, name = match["value"], match["name"]
     plain = _unquoted(value).rstrip(".!?)")
     if _is_done(value) or is_harmless(name, plain):
-        return found[0]
-    told = is_password(name) and bool(found["verb"]) and (value[0] in "\"'" or plain.lower() not in SAYS)
+        return match[0]
+    told = is_password(name) and bool(match["verb"]) and (value[0] in "\"'" or plain.lower() not in SAYS)
     mixed = any(one.isdigit() for one in plain) and any(one.isalpha() for one in plain)
-    return _with(found, _quoted(value)) if told or mixed and len(plain) >= _least(name) else found[0]
+    return _with(match, _quoted(value)) if told or mixed and len(plain) >= _least(name) else match[0]
 
 
 def _least(name: str) -> int:
@@ -136,10 +136,10 @@ def _least(name: str) -> int:
     return 5 if is_password(name) else 8
 
 
-def _if_random(found: re.Match[str]) -> str:
-    before = found.string[max(0, found.start() - 8) : found.start()].lower()
-    if HASH.search(before) or HASH.match(found[0].lower()) or not _looks_random(found[0]):
-        return found[0]
+def _if_random(match: re.Match[str]) -> str:
+    before = match.string[max(0, match.start() - 8) : match.start()].lower()
+    if HASH.search(before) or HASH.match(match[0].lower()) or not _looks_random(match[0]):
+        return match[0]
     return MASK
 
 
@@ -153,21 +153,21 @@ def _looks_random(word: str) -> bool:
     return changes >= 0.45 * (len(piece) - 1)
 
 
-def _user(found: re.Match[str]) -> str:
+def _user(match: re.Match[str]) -> str:
     """Mask the password of a shapes.URL, and a user's name that is a token."""
-    user = found["user"] if found["user"] is not None else found["alone"]
+    user = match["user"] if match["user"] is not None else match["alone"]
     shown = MASK if len(user) >= 16 and any(one.isdigit() for one in user) else user
-    password = found["password"]
+    password = match["password"]
     if password is None:
-        return f"{found['scheme']}{shown}@"
+        return f"{match['scheme']}{shown}@"
     shown_password = password if _is_done(password) or is_harmless("password", password) else MASK
-    return f"{found['scheme']}{shown}:{shown_password}@"
+    return f"{match['scheme']}{shown}:{shown_password}@"
 
 
-def _with(found: re.Match[str], shown: str) -> str:
+def _with(match: re.Match[str], shown: str) -> str:
     """Return the match with *shown* in place of its value."""
-    start, end = (place - found.start() for place in found.span("value"))
-    return found[0][:start] + shown + found[0][end:]
+    start, end = (place - match.start() for place in match.span("value"))
+    return match[0][:start] + shown + match[0][end:]
 
 
 def _quoted(value: str) -> str:

@@ -165,7 +165,7 @@ def masked_by_shape(text: str, mask: str) -> str:
     """Return *text* with *mask* in place of every secret that has one of the shapes."""
     for shape in shapes():
         if not shape.holds or any(one in text for one in shape.holds):
-            text = shape.pattern.sub(lambda found: _without(found, mask), text)
+            text = shape.pattern.sub(lambda match: _without(match, mask), text)
     return text
 
 
@@ -195,10 +195,10 @@ def _data() -> dict:  # type: ignore[type-arg]
     return data
 
 
-def _without(found: re.Match[str], mask: str) -> str:
+def _without(match: re.Match[str], mask: str) -> str:
     """Return a match without its secret: the longest group that can be one, else all but what stands around it."""
-    group = max(range(len(found.groups()) + 1), key=lambda one: len(found[one] or "") if one else 0)
-    start, end = found.span(group) if group and len(found[group] or "") >= _LEAST else found.span()
-    core = found.string[start:end].strip(" \t\r\n\"'=:")
+    group = max(range(len(match.groups()) + 1), key=lambda one: len(match[one] or "") if one else 0)
+    start, end = match.span(group) if group and len(match[group] or "") >= _LEAST else match.span()
+    core = match.string[start:end].strip(" \t\r\n\"'=:")
     random = any(one.isdigit() for one in core) and any(one.isalpha() for one in core)
-    return found[0].replace(core, mask) if random else found[0]  # "APACHE": a word
+    return match[0].replace(core, mask) if random else match[0]  # "APACHE": a word

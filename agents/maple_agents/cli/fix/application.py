@@ -68,7 +68,7 @@ def applied(diagnosis: Diagnosis, submit: bool, quiet: bool = False) -> Applied:
 
 def fix_of(diagnosis: Diagnosis) -> Cure | None:
     """Return the cure that is taken: the first that changes script or command; None where none does."""
-    return next((one for one in diagnosis.cures if _changes(one)), None)
+    return next((cure for cure in diagnosis.cures if _changes(cure)), None)
 
 
 def _changes(cure: Cure) -> bool:

@@ -89,18 +89,18 @@ def last_failed(acts: bool, asked_for: bool = False) -> str:
         raise Complaint("name a job, or files", "maple-fix JOBID, maple-fix last, or maple-fix --log FILE")
     from ...diagnose.gather.last_failed import last_failed as found_last
 
-    found = found_last()
-    if found is None:
+    last = found_last()
+    if last is None:
         raise Complaint("none of your jobs is known to have failed", "name one: maple-fix JOBID, " + FILES)
-    name = " (%s)" % found.name if found.name else ""
-    said = "%s%s, %s%s" % (found.job, name, found.state, _when(found.ended, time.time()))
+    name = " (%s)" % last.name if last.name else ""
+    said = "%s%s, %s%s" % (last.job, name, last.state, _when(last.ended, time.time()))
     if acts:
         raise Complaint("name the job, so that no other is changed", "your last failed job is %s" % said)
     from ...diagnose.tell.safe import safe
 
     click.echo(safe("maple: your last failed job: %s" % said), err=True)
-    _taken.append(found.job)
-    return found.job
+    _taken.append(last.job)
+    return last.job
 
 
 def taken() -> Optional[str]:

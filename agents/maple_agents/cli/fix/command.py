@@ -15,7 +15,7 @@ try:
 except KeyboardInterrupt:  # half of the start is spent here, and nothing was begun yet
     raise SystemExit(130) from None
 
-NAMED = tuple(one for one in CLASSES if one not in ("none", "unknown"))
+NAMED = tuple(class_ for class_ in CLASSES if class_ not in ("none", "unknown"))
 
 if TYPE_CHECKING:
     from ...diagnose.values import Diagnosis
@@ -137,15 +137,15 @@ def fix(
                 code = shown(job, as_json)
             if code is not None:
                 return code
-        told = _explained(job, logs, script, site_id, words, state, exit_code, model)
+        diagnosis = _explained(job, logs, script, site_id, words, state, exit_code, model)
         if not as_json:
-            _shown(told, acts=bool(write or submit or rounds or was), hint=not (write or submit or rounds))
+            _shown(diagnosis, acts=bool(write or submit or rounds or was), hint=not (write or submit or rounds))
         if was is not None:
-            _confirmed(told, was, as_json)
+            _confirmed(diagnosis, was, as_json)
         if rounds is not None:
-            return _rounds(told, rounds, model, submit, as_json)
-        _applied(told, write or submit, submit, as_json)
-        return 1 if told.causes[0].cause == "unknown" else 0
+            return _rounds(diagnosis, rounds, model, submit, as_json)
+        _applied(diagnosis, write or submit, submit, as_json)
+        return 1 if diagnosis.causes[0].cause == "unknown" else 0
 
 
 def _schema() -> int:
@@ -194,38 +194,38 @@ def _explained(
         wrong = str(error).split("\n")[0]
         raise Complaint(f"what Maple knows of causes cannot be read: {wrong}", "maple templates lint") from error
     known = None if is_of_pbs(exit_code) else exit_code
-    found = explanation.case_of(job, logs, script, site_id, words, state, known)
+    case = explanation.case_of(job, logs, script, site_id, words, state, known)
     if job is None and exit_code is not None and known is None:
-        found = with_status(found, exit_code, state)
-    with reading(found):
-        return explanation.explained(found, model)
+        case = with_status(case, exit_code, state)
+    with reading(case):
+        return explanation.explained(case, model)
 
 
-def _shown(told: "Diagnosis", acts: bool, hint: bool) -> None:
+def _shown(diagnosis: "Diagnosis", acts: bool, hint: bool) -> None:
     """Print the page. *acts*: there is more to do, also where its reader has gone."""
     from ...diagnose.tell.page import show
     from .application import printing
 
     with printing(goes_on=acts):
-        show(told, hint)
+        show(diagnosis, hint)
 
 
-def _applied(told: "Diagnosis", write: bool, submit: bool, as_json: bool) -> None:
+def _applied(diagnosis: "Diagnosis", write: bool, submit: bool, as_json: bool) -> None:
     """Take the fix where that was asked for; the JSON tells what was done, and is whole where nothing could be."""
     from .application import Applied, applied
 
     done: Optional[Applied] = None
     try:
-        done = applied(told, submit, quiet=as_json) if write else None
+        done = applied(diagnosis, submit, quiet=as_json) if write else None
     finally:
         if as_json:
-            _as_json({**_object(told), **(done or Applied())._asdict()} if write else _object(told))
+            _as_json({**_object(diagnosis), **(done or Applied())._asdict()} if write else _object(diagnosis))
 
 
-def _object(told: "Diagnosis") -> Dict[str, object]:
+def _object(diagnosis: "Diagnosis") -> Dict[str, object]:
     from ...diagnose.tell.json_form import as_json as as_object
 
-    return as_object(told)
+    return as_object(diagnosis)
 
 
 def _as_json(answer: Dict[str, object]) -> None:
@@ -235,24 +235,24 @@ def _as_json(answer: Dict[str, object]) -> None:
         click.echo(json.dumps(answer, indent=2))
 
 
-def _confirmed(told: "Diagnosis", was: str, quiet: bool) -> None:
+def _confirmed(diagnosis: "Diagnosis", was: str, quiet: bool) -> None:
     """Remember the user's own word. Raises `Complaint` where the job could not be known again."""
     from ...diagnose.earlier_cases import confirm
 
-    wrong = confirm(told, was)
+    wrong = confirm(diagnosis, was)
     if wrong:
         raise Complaint("not remembered: " + wrong, "nothing was changed")
     if not quiet:
-        click.echo("remembered: job %s was %s" % (told.case.ended.id, was), err=True)
+        click.echo("remembered: job %s was %s" % (diagnosis.case.ended.id, was), err=True)
 
 
-def _rounds(told: "Diagnosis", rounds: int, model: Optional[str], submit: bool, as_json: bool) -> int:
+def _rounds(diagnosis: "Diagnosis", rounds: int, model: Optional[str], submit: bool, as_json: bool) -> int:
     """Fix and run; as JSON the first diagnosis and the rounds are one object."""
     from ...diagnose.retry.rounds import run
 
     if not as_json:
-        return run(told, rounds, model, submit)
-    return run(told, rounds, model, submit, lambda more: _as_json({**_object(told), **more}))
+        return run(diagnosis, rounds, model, submit)
+    return run(diagnosis, rounds, model, submit, lambda more: _as_json({**_object(diagnosis), **more}))
 
 
 def main() -> NoReturn:

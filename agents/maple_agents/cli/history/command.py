@@ -40,23 +40,23 @@ def history(job: str, why: bool, limit: int, as_json: bool) -> int:
     Exit code: 0 shown, 1 nothing of that name is remembered, 2 usage, 3 the service does not answer.
     """
     with asked_of_service():
-        found = _found(job, limit, wide=bool(job) or why or as_json)
+        jobs = _found(job, limit, wide=bool(job) or why or as_json)
     if as_json:
         from .versions import lineage
 
-        click.echo(json.dumps({"jobs": [lineage(one, limit) for one in found]}, indent=2))
+        click.echo(json.dumps({"jobs": [lineage(one, limit) for one in jobs]}, indent=2))
     elif job or why:
         from .history_page import show
 
-        for one in found:
+        for one in jobs:
             show(one, limit, why)
     else:
         from .history_page import listed
 
-        listed(found)
-    if not found and not as_json:
+        listed(jobs)
+    if not jobs and not as_json:
         _nothing(job)
-    return 0 if found else 1
+    return 0 if jobs else 1
 
 
 def _found(job: str, limit: int, wide: bool) -> "list[Job]":

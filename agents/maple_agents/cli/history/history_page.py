@@ -57,7 +57,7 @@ def listed(jobs: "Sequence[Job]") -> None:
     """Print one line for each job; where a terminal is too narrow for all of them, its script stands on a second."""
     if not jobs:
         return
-    rows = [_row(one) for one in jobs]
+    rows = [_row(job) for job in jobs]
     wide = [max(len(click.unstyle(row[at])) for row in rows) for at in range(len(rows[0]))]
     fits = not is_bounded() or sum(wide) + 2 * len(wide) - 2 <= width()
     for row in rows:
@@ -80,42 +80,45 @@ def show(job: "Job", limit: int, why: bool) -> None:
     counted = "%s, %s" % (_count(len(job.versions), "version"), _count(_submitted(_records(job)), "submission"))
     where = printable(job.newest.path or job.newest.cwd)
     _echo("%s  %s  %s" % (click.style(printable(job.newest.name), bold=True), where, counted))
-    for at, one in enumerate(job.versions[:limit]):
+    for at, version in enumerate(job.versions[:limit]):
         last = at == len(job.versions) - 1
-        _echo(_head(one, job, at))
-        for line in _body(one, job, why):
+        _echo(_head(version, job, at))
+        for line in _body(version, job, why):
             _echo(("  " if last else "| ") + "  " + line)
     if len(job.versions) > limit:
         _echo("  and %s before; --limit N shows more" % _count(len(job.versions) - limit, "version"))
 
 
-def _head(one: "Version", job: "Job", at: int) -> str:
+def _head(version: "Version", job: "Job", at: int) -> str:
     """Return a version's first line; its parent is named where that is not the one below."""
-    parent = job.parent(one)
+    parent = job.parent(version)
     below = job.versions[at + 1] if at + 1 < len(job.versions) else None
-    said = "changed: " + ", ".join(changed(one, parent)) if parent else "first version"
-    if one.parent and parent is None:
+    said = "changed: " + ", ".join(changed(version, parent)) if parent else "first version"
+    if version.parent and parent is None:
         said = "its earlier version is no longer kept"
     if parent is not None and parent != below:
         said += " (since %s)" % parent.id[:8]
-    return "* %s  %s  %s" % (click.style(one.id[:8], fg="yellow"), when(one.at), printable(said))
+    return "* %s  %s  %s" % (click.style(version.id[:8], fg="yellow"), when(version.at), printable(said))
 
 
-def _body(one: "Version", job: "Job", why: bool) -> Iterator[str]:
-    yield printable(words(one))
-    yield from _difference(one, job)
-    records = job.records.get(one.id, ())
+def _body(version: "Version", job: "Job", why: bool) -> Iterator[str]:
+    yield printable(words(version))
+    yield from _difference(version, job)
+    records = job.records.get(version.id, ())
     if records and (records[0].codes or not records[0].verdict):
         yield "Maple: " + (verdict(records[0]) if len(_answers(records)) < 2 else OFFER + _rules(records[0]))
     yield from _submissions(records)
     if why:
-        yield from _reasons(one, job)
+        yield from _reasons(version, job)
 
 
-def _reasons(one: "Version", job: "Job") -> Iterator[str]:
+def _reasons(version: "Version", job: "Job") -> Iterator[str]:
     """Yield what was read of each part, and why; a command line that says nothing is left out."""
-    for part in one.parts:
-        said, values = state(part, one, job.parent(one)), [value for value in one.values if value.part == part.hash]
+    for part in version.parts:
+        said, values = (
+            state(part, version, job.parent(version)),
+            [value for value in version.values if value.part == part.hash],
+        )
         if values or part.lines[0] or part.name:
             yield "%s: %s" % (printable(label(part)), WHY[said] + _shown(values))
 
@@ -126,14 +129,14 @@ def _shown(values: "Sequence[Value]") -> str:
     return printable(" (%s%s)" % (shown, more)) if values else ""
 
 
-def _value(one: "Value") -> str:
+def _value(value: "Value") -> str:
     """Return a value with the line of the file that it was read from."""
-    return "%s=%s" % (one.name, one.value) + (" line %d" % one.line if one.file and one.line else "")
+    return "%s=%s" % (value.name, value.value) + (" line %d" % value.line if value.file and value.line else "")
 
 
-def _difference(one: "Version", job: "Job") -> Iterator[str]:
+def _difference(version: "Version", job: "Job") -> Iterator[str]:
     """Yield the lines that went and came."""
-    lines = [line for line in diff(one, job.parent(one)).split("\n")[2:] if line[:1] in ("+", "-")]
+    lines = [line for line in diff(version, job.parent(version)).split("\n")[2:] if line[:1] in ("+", "-")]
     for line in lines[:MOST_LINES]:
         yield click.style(printable(line.replace("\t", "    ")), fg="green" if line[0] == "+" else "red")
     if len(lines) > MOST_LINES:
@@ -141,55 +144,64 @@ def _difference(one: "Version", job: "Job") -> Iterator[str]:
 
 
 def _submissions(records: "Sequence[Record]") -> Iterator[str]:
-    for one in records[:MOST_SUBMISSIONS]:
-        how = HOW.get(one.verdict, "") if len(_answers(records)) > 1 else ""
-        yield "%s %s%s  %s" % ("asked" if one.verdict == "ended" else "submitted", when(one.at), how, ending(one))
-        why = cause(one)
+    for record in records[:MOST_SUBMISSIONS]:
+        how = HOW.get(record.verdict, "") if len(_answers(records)) > 1 else ""
+        yield "%s %s%s  %s" % (
+            "asked" if record.verdict == "ended" else "submitted",
+            when(record.at),
+            how,
+            ending(record),
+        )
+        why = cause(record)
         if why:
             yield "  because: " + why
     if len(records) > MOST_SUBMISSIONS:
         yield "... %s more" % _count(len(records) - MOST_SUBMISSIONS, "submission")
 
 
-def ending(one: "Record") -> str:
+def ending(record: "Record") -> str:
     """Return what became of a submission, in words."""
-    if one.verdict == "ended":
+    if record.verdict == "ended":
         return "not submitted"
-    if not one.job:
+    if not record.job:
         return "job not known"  # refused, ended at a question, or nobody tells the service of jobs
-    if one.outcome is None:
-        return printable("job %s, outcome not known" % one.job)
-    code = one.outcome.exit_code
-    said = one.outcome.state + (", exit %d" % code if code else "")
-    colour = COLOURS.get(one.outcome.state, "red")
-    return printable("job %s " % one.job) + (click.style(said, fg=colour) if colour and coloured() else said)
+    if record.outcome is None:
+        return printable("job %s, outcome not known" % record.job)
+    code = record.outcome.exit_code
+    said = record.outcome.state + (", exit %d" % code if code else "")
+    colour = COLOURS.get(record.outcome.state, "red")
+    return printable("job %s " % record.job) + (click.style(said, fg=colour) if colour and coloured() else said)
 
 
-def verdict(one: "Record") -> str:
+def verdict(record: "Record") -> str:
     """Return what Maple did with a submission, and by which rules."""
-    said = OFFERED if one.offered_hash and one.verdict == "findings" else VERDICTS.get(one.verdict, one.verdict)
-    return printable(said % one.mode if "%s" in said else said) + _rules(one)
+    said = (
+        OFFERED
+        if record.offered_hash and record.verdict == "findings"
+        else VERDICTS.get(record.verdict, record.verdict)
+    )
+    return printable(said % record.mode if "%s" in said else said) + _rules(record)
 
 
-def _rules(one: "Record") -> str:
-    codes = ", ".join(dict.fromkeys(one.codes))
+def _rules(record: "Record") -> str:
+    codes = ", ".join(dict.fromkeys(record.codes))
     return printable(" (%s)" % codes) if codes else ""
 
 
 def _answers(records: "Sequence[Record]") -> set[str]:
     """Return how the offers to one version ended."""
-    return {one.verdict for one in records if one.offered_hash}
+    return {record.verdict for record in records if record.offered_hash}
 
 
-def cause(one: "Record") -> str:
+def cause(record: "Record") -> str:
     """Return why a job failed, where that was found at its end; "" where nobody looked, or it did not fail."""
     from ...ask.memory.service import STATES
 
-    if one.outcome is None or one.outcome.state not in STATES:
+    if record.outcome is None or record.outcome.state not in STATES:
         return ""
     from maple_agents.diagnose.at_end import says
 
-    return printable(says(one.job, time.time()))
+    return printable(says(record.job, time.time()))
 
 
 def when(at: float) -> str:
@@ -198,11 +210,11 @@ def when(at: float) -> str:
 
 
 def _records(job: "Job") -> "list[Record]":
-    return sorted((one for found in job.records.values() for one in found), key=lambda one: -one.at)
+    return sorted((record for records in job.records.values() for record in records), key=lambda record: -record.at)
 
 
 def _submitted(records: "Sequence[Record]") -> int:
-    return sum(one.verdict != "ended" for one in records)
+    return sum(record.verdict != "ended" for record in records)
 
 
 def _count(number: int, name: str) -> str:

@@ -68,7 +68,7 @@ def _unknown_ids() -> str:
     from maple_agents.ask.memory.versions import records
 
     told = list(records())
-    if not told or any(one.job for one in told):
+    if not told or any(record.job for record in told):
         return ""
     return "the service knows no job ids: its hooks tell them; maple show last shows the newest; "
 
@@ -79,9 +79,9 @@ def _record(job: str) -> "Optional[Record]":
 
     if job == "last":
         return next(iter(records(limit=1)), None)
-    found = submission(job)
-    if found is not None:
-        return found
+    record = submission(job)
+    if record is not None:
+        return record
     return next((one for one in records() if one.id == job), None)
 
 
@@ -122,8 +122,8 @@ def _told(record: "Record", version: "Optional[Version]", decided: Optional[Obje
     told = version._asdict() if version else None
     if told and version:
         told["script"] = text(version.script)
-        told["parts"] = [one._asdict() for one in version.parts]
-        told["values"] = [one._asdict() for one in version.values]
+        told["parts"] = [part._asdict() for part in version.parts]
+        told["values"] = [value._asdict() for value in version.values]
     return {
         "submission": {**record._asdict(), "outcome": record.outcome._asdict() if record.outcome else None},
         "version": told,

@@ -30,33 +30,40 @@ def lineage(job: "Job", limit: int) -> Object:
         "name": newest.name,
         "path": newest.path,
         "cwd": newest.cwd,
-        "versions": [_version(one, job) for one in job.versions[:limit]],
+        "versions": [_version(version, job) for version in job.versions[:limit]],
     }
 
 
-def _version(one: "Version", job: "Job") -> Object:
-    parent = job.parent(one)
+def _version(version: "Version", job: "Job") -> Object:
+    parent = job.parent(version)
     return {
-        "id": one.id,
-        "parent": one.parent or None,
-        "at": one.at,
-        "argv": list(one.argv),
-        "changed": list(changed(one, parent)),
-        "diff": diff(one, parent),
-        "parts": [{"part": label(part), "lines": list(part.lines), "read": state(part, one, parent)}
-                  for part in one.parts],
-        "values": [value._asdict() for value in one.values],
-        "submissions": [_submission(record) for record in job.records.get(one.id, ())],
+        "id": version.id,
+        "parent": version.parent or None,
+        "at": version.at,
+        "argv": list(version.argv),
+        "changed": list(changed(version, parent)),
+        "diff": diff(version, parent),
+        "parts": [{"part": label(part), "lines": list(part.lines), "read": state(part, version, parent)}
+                  for part in version.parts],
+        "values": [value._asdict() for value in version.values],
+        "submissions": [_submission(record) for record in job.records.get(version.id, ())],
     }  # fmt: skip
 
 
-def _submission(one: "Record") -> Object:
-    outcome = one.outcome
+def _submission(record: "Record") -> Object:
+    outcome = record.outcome
     return {
-        "record": one.id, "at": one.at, "host": one.host, "verdict": one.verdict, "codes": list(one.codes),
-        "how": one.how, "job": one.job or None, "joined": one.joined or None,
-        "state": outcome.state if outcome else None, "exit_code": outcome.exit_code if outcome else None,
-    }  # fmt: skip
+        "record": record.id,
+        "at": record.at,
+        "host": record.host,
+        "verdict": record.verdict,
+        "codes": list(record.codes),
+        "how": record.how,
+        "job": record.job or None,
+        "joined": record.joined or None,
+        "state": outcome.state if outcome else None,
+        "exit_code": outcome.exit_code if outcome else None,
+    }
 
 
 def changed(version: "Version", parent: "Optional[Version]") -> tuple[str, ...]:
@@ -67,10 +74,10 @@ def changed(version: "Version", parent: "Optional[Version]") -> tuple[str, ...]:
     return tuple(dict.fromkeys(_name(*key) for key in (*now, *was) if was.get(key) != now.get(key)))
 
 
-def _hashes(one: "Version", other: "Version") -> dict[tuple[str, str], str]:
-    """Return the parts of *one* that can be compared: where nobody has read the other's files, not its files."""
-    files = all(any(part.kind in FILES for part in each.parts) for each in (one, other))
-    return {(part.kind, part.name): part.hash for part in one.parts if files or part.kind not in FILES}
+def _hashes(version: "Version", other: "Version") -> dict[tuple[str, str], str]:
+    """Return the parts of *version* that can be compared: where nobody has read the other's files, not its files."""
+    files = all(any(part.kind in FILES for part in each.parts) for each in (version, other))
+    return {(part.kind, part.name): part.hash for part in version.parts if files or part.kind not in FILES}
 
 
 def diff(version: "Version", parent: "Optional[Version]") -> str:

@@ -95,26 +95,26 @@ def _jobs(watch: bool, every: int, question: Optional[str], as_json: bool) -> in
         from .watch import watched_lines
 
         return watched_lines(lambda: listed(_running()), every)
-    found = _running()
+    progresses = _running()
     with printing():
         if as_json:
             from ...progress.answers import whole
 
-            click.echo(json.dumps({"version": 1, "jobs": [whole(one) for one in found]}, indent=2))
+            click.echo(json.dumps({"version": 1, "jobs": [whole(one) for one in progresses]}, indent=2))
         else:
             from .table import listed
 
-            click.echo("\n".join(listed(found)) if found else "none of your jobs runs", err=not found)
-    return 0 if found else UNKNOWN
+            click.echo("\n".join(listed(progresses)) if progresses else "none of your jobs runs", err=not progresses)
+    return 0 if progresses else UNKNOWN
 
 
 def _running() -> "list[Progress]":
     from ...progress.job_logs import MOST_JOBS, of_job, running
 
     found = []
-    for one in running()[:MOST_JOBS]:
+    for job in running()[:MOST_JOBS]:
         try:
-            found.append(_read(of_job(one.id)))
+            found.append(_read(of_job(job.id)))
         except Complaint:  # it ended a moment ago, or is of another part of an array
             continue
     return found
@@ -155,6 +155,6 @@ def _shown(told: "Progress", question: Optional[str], as_json: bool) -> None:
         click.echo("\n".join(page(told)))
 
 
-def code(told: "Progress") -> int:
+def code(progress: "Progress") -> int:
     """Return the exit code for what is known."""
-    return UNKNOWN if told.course.last is None else ALARM if told.alarms else 0
+    return UNKNOWN if progress.course.last is None else ALARM if progress.alarms else 0

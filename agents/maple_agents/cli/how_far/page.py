@@ -18,12 +18,20 @@ QUOTED = 150  # characters of a line
 MOST_RANKS = 8
 
 
-def page(found: Progress) -> list[str]:
+def page(progress: Progress) -> list[str]:
     """Return the lines of the page."""
     return [
-        bold(_head(found.run, found.now)), *_alarms(found), *_step(found), *_total(found), *_time(found), *_loss(found),
-        *_speed(found), *_checkpoint(found), *_ranks(found), *_notes(found),
-    ]  # fmt: skip
+        bold(_head(progress.run, progress.now)),
+        *_alarms(progress),
+        *_step(progress),
+        *_total(progress),
+        *_time(progress),
+        *_loss(progress),
+        *_speed(progress),
+        *_checkpoint(progress),
+        *_ranks(progress),
+        *_notes(progress),
+    ]
 
 
 def _head(run: Run, now: float) -> str:
@@ -36,25 +44,25 @@ def _head(run: Run, now: float) -> str:
     return job + name + state + ran + (" of %s" % duration(run.limit) if run.limit is not None else "")
 
 
-def _alarms(found: Progress) -> Iterator[str]:
-    for one in found.alarms:
-        yield red("alarm: ") + shown(one.says)
-        if one.at is not None and one.at is not found.course.last:
-            yield from _quote(one.at)
+def _alarms(progress: Progress) -> Iterator[str]:
+    for alarm in progress.alarms:
+        yield red("alarm: ") + shown(alarm.says)
+        if alarm.at is not None and alarm.at is not progress.course.last:
+            yield from _quote(alarm.at)
 
 
-def _step(found: Progress) -> Iterator[str]:
-    course, last = found.course, found.course.last
+def _step(progress: Progress) -> Iterator[str]:
+    course, last = progress.course, progress.course.last
     if last is None:
         yield "no line of its logs tells how far it is"
         return
-    share = fraction(found)
+    share = fraction(progress)
     percent = " %d %%" % int(100 * share) if share is not None else ""
     done = ", done" if course.ended is not None or is_done(course) else ""
     again = ", started %d times in this log" % course.starts if course.starts > 1 else ""
-    yield "%s%s  step %s%s%s" % (bar(share), percent, step(found), done, again)
+    yield "%s%s  step %s%s%s" % (bar(share), percent, step(progress), done, again)
     yield from _quote(last)
-    quiet = silence(course, found.now)
+    quiet = silence(course, progress.now)
     if quiet is not None and quiet >= 60 and not done:
         yield "  silent for %s" % duration(quiet)
     if course.busy is not None and not done:
@@ -62,60 +70,60 @@ def _step(found: Progress) -> Iterator[str]:
         yield from _quote(course.busy)
 
 
-def _total(found: Progress) -> Iterator[str]:
-    total = found.course.total
+def _total(progress: Progress) -> Iterator[str]:
+    total = progress.course.total
     if total is not None and total.because != "printed with the step":
         yield "total %s: %s" % (format(total.steps, ","), total.because)
         yield from _quote(total)
-    elif total is None and found.course.last is not None:
+    elif total is None and progress.course.last is not None:
         yield "total unknown: nothing tells how many steps the run has"
 
 
-def _time(found: Progress) -> Iterator[str]:
-    told, run = found.estimate, found.run
-    if told.step_seconds:
-        pauses = ", and %d pause%s" % (told.pauses, "" if told.pauses == 1 else "s") if told.pauses else ""
-        why = " (%s)" % told.because if told.because and told.left is not None else ""
-        yield "speed %s%s%s" % (speed(told.step_seconds), pauses, why)
-    if told.left is None or told.ends_at is None or is_done(found.course):
+def _time(progress: Progress) -> Iterator[str]:
+    estimate, run = progress.estimate, progress.run
+    if estimate.step_seconds:
+        pauses = ", and %d pause%s" % (estimate.pauses, "" if estimate.pauses == 1 else "s") if estimate.pauses else ""
+        why = " (%s)" % estimate.because if estimate.because and estimate.left is not None else ""
+        yield "speed %s%s%s" % (speed(estimate.step_seconds), pauses, why)
+    if estimate.left is None or estimate.ends_at is None or is_done(progress.course):
         return
-    ends = time.strftime("%a %H:%M", time.localtime(told.ends_at))
+    ends = time.strftime("%a %H:%M", time.localtime(estimate.ends_at))
     limit = ""
     if run.ends_at is not None:
-        margin = run.ends_at - told.ends_at
+        margin = run.ends_at - estimate.ends_at
         limit = ", %s %s its limit" % (duration(abs(margin)), "before" if margin >= 0 else "AFTER")
-    yield "left  %s: ends %s%s" % (duration(told.left), ends, limit)
+    yield "left  %s: ends %s%s" % (duration(estimate.left), ends, limit)
 
 
-def _loss(found: Progress) -> Iterator[str]:
-    losses = found.course.losses
+def _loss(progress: Progress) -> Iterator[str]:
+    losses = progress.course.losses
     if not losses:
         return
-    drawn = "  " + curve([one[1] for one in losses]) if len(losses) > 3 else ""
+    drawn = "  " + curve([loss[1] for loss in losses]) if len(losses) > 3 else ""
     first = "%.4g to " % losses[0][1] if len(losses) > 1 else ""
     yield "loss  %s%.4g%s" % (first, losses[-1][1], drawn)
-    if losses[-1][2].place != (found.course.last.place if found.course.last else None):
+    if losses[-1][2].place != (progress.course.last.place if progress.course.last else None):
         yield from _quote(losses[-1][2])
 
 
-def _speed(found: Progress) -> Iterator[str]:
-    steady = [one.steps / one.seconds for one in gaps(found.course) if one.seconds > 0]
+def _speed(progress: Progress) -> Iterator[str]:
+    steady = [gap.steps / gap.seconds for gap in gaps(progress.course) if gap.seconds > 0]
     if len(steady) > 5:
         yield "steps/s     %s" % curve(steady)
 
 
-def _checkpoint(found: Progress) -> Iterator[str]:
-    mark = checkpoint(found.course)
+def _checkpoint(progress: Progress) -> Iterator[str]:
+    mark = checkpoint(progress.course)
     if mark is None:
         return
     step_ = " at step %s" % format(mark.step, ",") if mark.step is not None else ""
-    age = ", %s ago" % duration(found.now - mark.at) if mark.at is not None else ""
+    age = ", %s ago" % duration(progress.now - mark.at) if mark.at is not None else ""
     yield "last checkpoint%s%s" % (step_, age)
     yield from _quote(mark)
 
 
-def _ranks(found: Progress) -> Iterator[str]:
-    ranks = found.course.ranks
+def _ranks(progress: Progress) -> Iterator[str]:
+    ranks = progress.course.ranks
     if len({one[1] for one in ranks}) < 2:
         return
     for rank, at, line in sorted(ranks, key=lambda one: one[1])[:MOST_RANKS]:
@@ -124,9 +132,9 @@ def _ranks(found: Progress) -> Iterator[str]:
         yield "  and %d further ranks" % (len(ranks) - MOST_RANKS)
 
 
-def _notes(found: Progress) -> Iterator[str]:
-    for one in found.notes:
-        yield "note: " + shown(one)
+def _notes(progress: Progress) -> Iterator[str]:
+    for note in progress.notes:
+        yield "note: " + shown(note)
 
 
 def _quote(one: Union[Observation, Mark, Total]) -> Iterator[str]:

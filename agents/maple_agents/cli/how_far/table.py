@@ -65,9 +65,9 @@ QUIET = 300  # seconds that are worth a word, though no alarm
 _HEAD = ("job", "name", "", "step", "speed", "left", "limit in", "checkpoint", "")
 
 
-def listed(found: Sequence[Progress]) -> list[str]:
+def listed(progresses: Sequence[Progress]) -> list[str]:
     """Return the lines of a table, its columns as wide as they must be."""
-    rows = [_HEAD, *(row(one) for one in found)]
+    rows = [_HEAD, *(row(progress) for progress in progresses)]
     widths = [max(len(one[at]) for one in rows) for at in range(len(_HEAD))]
     lines = []
     for at, cells in enumerate(rows):
@@ -77,19 +77,19 @@ def listed(found: Sequence[Progress]) -> list[str]:
     return lines
 
 
-def row(found: Progress) -> tuple[str, ...]:
+def row(progress: Progress) -> tuple[str, ...]:
     """Return the cells of one job."""
-    run, told = found.run, found.estimate
-    share = fraction(found)
-    left = duration(told.left) if told.left is not None else "?"
-    end = duration(run.ends_at - found.now) if run.ends_at is not None else "none"
-    pace = speed(told.step_seconds) if told.step_seconds else "?"
-    return run.job, shown(run.name)[:20], bar(share, 12), step(found), pace, left, end, age(found), odd(found)
+    run, estimate = progress.run, progress.estimate
+    share = fraction(progress)
+    left = duration(estimate.left) if estimate.left is not None else "?"
+    end = duration(run.ends_at - progress.now) if run.ends_at is not None else "none"
+    pace = speed(estimate.step_seconds) if estimate.step_seconds else "?"
+    return run.job, shown(run.name)[:20], bar(share, 12), step(progress), pace, left, end, age(progress), odd(progress)
 
 
-def step(found: Progress) -> str:
+def step(progress: Progress) -> str:
     """Return where it is, in a few words."""
-    course, last = found.course, found.course.last
+    course, last = progress.course, progress.course.last
     if last is None:
         return "no line tells it"
     if last.step is None:
@@ -103,17 +103,17 @@ def step(found: Progress) -> str:
     return "%s of ?" % format(last.step, ",")
 
 
-def age(found: Progress) -> str:
+def age(progress: Progress) -> str:
     """Return how old the last checkpoint is."""
-    mark = checkpoint(found.course)
+    mark = checkpoint(progress.course)
     if mark is None:
         return "none told"
-    return duration(found.now - mark.at) + " old" if mark.at is not None else "step %s" % mark.step
+    return duration(progress.now - mark.at) + " old" if mark.at is not None else "step %s" % mark.step
 
 
-def odd(found: Progress) -> str:
+def odd(progress: Progress) -> str:
     """Return the worst alarm, else that it is quiet, else nothing."""
-    if found.alarms:
-        return shown(found.alarms[0].says)
-    quiet = silence(found.course, found.now)
+    if progress.alarms:
+        return shown(progress.alarms[0].says)
+    quiet = silence(progress.course, progress.now)
     return "silent for %s" % duration(quiet) if quiet is not None and quiet >= QUIET else ""

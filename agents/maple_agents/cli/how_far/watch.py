@@ -35,15 +35,15 @@ class Notice:
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self._environ, self._command, self._given = environ, command(environ), set[str]()
 
-    def give(self, told: Progress) -> None:
+    def give(self, progress: Progress) -> None:
         """Start the command for each alarm that was not there before. What it does is its own affair."""
-        for alarm in told.alarms if self._command else ():
+        for alarm in progress.alarms if self._command else ():
             if alarm.kind not in self._given:
                 self._given.add(alarm.kind)
-                self._start(told, alarm)
+                self._start(progress, alarm)
 
-    def _start(self, told: Progress, alarm: Alarm) -> None:
-        said = {"MAPLE_JOB": told.run.job, "MAPLE_ALARM": alarm.kind, "MAPLE_SAYS": shown(alarm.says)}
+    def _start(self, progress: Progress, alarm: Alarm) -> None:
+        said = {"MAPLE_JOB": progress.run.job, "MAPLE_ALARM": alarm.kind, "MAPLE_SAYS": shown(alarm.says)}
         try:
             subprocess.run(
                 ["/bin/sh", "-c", self._command], env={**self._environ, **said}, timeout=SECONDS, check=False,
@@ -87,11 +87,11 @@ def watched(read: Callable[[], Progress], every: int) -> Progress:
     """Show what *read* returns until the job is over, and return the last."""
     screen, notice = Screen(), Notice()
     while True:
-        told = read()
-        notice.give(told)
-        screen.show(page(told) if screen.is_terminal else listed([told])[1:])
-        if told.run.state in _OVER or told.course.ended is not None:
-            return told
+        progress = read()
+        notice.give(progress)
+        screen.show(page(progress) if screen.is_terminal else listed([progress])[1:])
+        if progress.run.state in _OVER or progress.course.ended is not None:
+            return progress
         time.sleep(every)
 
 

@@ -35,7 +35,7 @@ class RequestCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: List[str]) -> List[str]:
         """Read the words; one that holds blanks and begins with a dash is a request, if no option of ours begins it."""
-        own = tuple(name for one in self.params for name in one.opts)
+        own = tuple(name for param in self.params for name in param.opts)
         return super().parse_args(ctx, [" " + word if _is_request(word, own) else word for word in args])
 
 
@@ -118,7 +118,7 @@ def new(
         new_output.free(output)
     asked = heard(wanted(text, sets, site_id, model))
     can_ask = not as_json and at_terminal()
-    if any(one.stops for one in asked.unread):
+    if any(unread.stops for unread in asked.unread):
         if not can_ask:
             return _unread(asked, as_json)
         asked = new_shown.settled(asked)
@@ -171,10 +171,10 @@ def _settled(
         else:
             if not isinstance(found, Lacking) or not can_ask:
                 return asked, found
-            open_ = [one for one in found.missing if one.slot not in put]
+            open_ = [missing for missing in found.missing if missing.slot not in put]
             if not open_:
                 return asked, found
-            before, put = asked, {**put, **{one.slot: one for one in open_}}
+            before, put = asked, {**put, **{missing.slot: missing for missing in open_}}
         asked = _with(asked, page.ask(open_, partial(_refusal, asked, foreign, last, hints)))
     return asked, _made(asked, foreign, last, hints)
 
@@ -222,7 +222,7 @@ def _without_doubts(asked: Wanted, found: "Union[Made, Lacking]") -> "Union[Made
     """Return *found*, or what is missing: a slot of which the request says two values, or none, is never assumed."""
     from maple_agents.base.slots import Lacking
 
-    open_ = {one.slot: one for one in asked.doubts if one.slot not in asked.slots}
+    open_ = {doubt.slot: doubt for doubt in asked.doubts if doubt.slot not in asked.slots}
     if not open_:
         return found
     missing = found.missing if isinstance(found, Lacking) else ()
@@ -241,11 +241,11 @@ def _hints(asked: Wanted, foreign: "Optional[Foreign]") -> "Tuple[Assumed, ...]"
     from maple_agents.base.slots import Assumed
     from maple_agents.templates.retrieval.choose import choose
 
-    found = choose(asked.text, asked.slots, asked.cluster)
-    if found is None:
+    choice = choose(asked.text, asked.slots, asked.cluster)
+    if choice is None:
         return ()
-    because = found.because + ("; " + found.note if found.note else "")
-    return (Assumed("paradigm", found.paradigm, because),)
+    because = choice.because + ("; " + choice.note if choice.note else "")
+    return (Assumed("paradigm", choice.paradigm, because),)
 
 
 def _foreign(path: str) -> "Foreign":
@@ -267,13 +267,13 @@ def _unread(asked: Wanted, as_json: bool) -> int:
     return _told(asked, Lacking(()), as_json, new_shown.unread(asked))
 
 
-def _missing(asked: Wanted, found: "Lacking", as_json: bool) -> int:
-    return _told(asked, found, as_json, new_shown.missing(found))
+def _missing(asked: Wanted, lacking: "Lacking", as_json: bool) -> int:
+    return _told(asked, lacking, as_json, new_shown.missing(lacking))
 
 
-def _told(asked: Wanted, found: "Lacking", as_json: bool, lines: Iterable[str]) -> int:
+def _told(asked: Wanted, lacking: "Lacking", as_json: bool, lines: Iterable[str]) -> int:
     if as_json:
-        click.echo(json.dumps(new_shown.lacking(asked, found), indent=2))
+        click.echo(json.dumps(new_shown.lacking(asked, lacking), indent=2))
         return 3
     for line in (on_site(asked.cluster.site.id, asked.known_by), *lines):
         click.echo("maple: " + line, err=True)

@@ -48,7 +48,7 @@ def lacking(asked: "Wanted", found: "Lacking") -> Object:
 
 def _object(
     asked: "Wanted",
-    said: "Slots",
+    slots: "Slots",
     assumed: Sequence["Assumed"],
     advice: Sequence[str],
     missing: Sequence["Missing"],
@@ -58,14 +58,14 @@ def _object(
     return {
         "site": asked.cluster.site.id,
         "site_known_by": asked.known_by,
-        "slots": said.as_json(),
+        "slots": slots.as_json(),
         "missing": [one.slot for one in missing],
         "script": None if script is None else text(script),
         "template": template,
         "assumed": [one._asdict() for one in assumed],
         "advice": list(advice),
         "asks": [{**one._asdict(), "choices": list(one.choices)} for one in missing],
-        "unread": [one._asdict() for one in asked.unread],
+        "unread": [unread._asdict() for unread in asked.unread],
     }
 
 
@@ -96,18 +96,18 @@ def lines(assumed: Sequence["Assumed"], advice: Sequence[str], head: str = UNSAI
 
 def unused(asked: "Wanted") -> Iterator[str]:
     """Yield what of the request went into no line of the script."""
-    words = ['"%s"' % printable(one.text) for one in asked.unread if not one.stops]
+    words = ['"%s"' % printable(unread.text) for unread in asked.unread if not unread.stops]
     if words:
         more = " and %d more" % (len(words) - SHOWN) if len(words) > SHOWN else ""
         yield from _folded(click.style("note:", fg="yellow"), "not used: %s%s" % (", ".join(words[:SHOWN]), more))
 
 
-def missing(found: "Lacking") -> Iterator[str]:
+def missing(lacking: "Lacking") -> Iterator[str]:
     """Yield a line for each slot that is missing, and where nobody can be asked how to say it."""
-    for one in found.missing:
+    for one in lacking.missing:
         choices = " (%s)" % ", ".join(one.choices) if one.choices else ""
         yield printable("%s: missing; %s%s" % (CALLED.get(one.slot, one.slot), one.says, choices))
-    sets = " ".join("--set %s=…" % one.slot for one in found.missing)
+    sets = " ".join("--set %s=…" % one.slot for one in lacking.missing)
     yield "add it to the request, or use %s" % sets
 
 
@@ -140,35 +140,35 @@ def unread(asked: "Wanted") -> Iterator[str]:
     yield "nothing was written; say it otherwise, or leave it out of the request"
 
 
-def _meaning(one: "Unread", asked: "Wanted") -> str:
-    if not one.slot:
-        return '"%s"' % one.text
-    named = CALLED.get(one.slot, one.slot)
-    what = "is a %s of %s" % (named, asked.cluster.site.id) if one.slot in PLACES else "may mean %s" % named
-    return '"%s" %s: --set %s=%s' % (one.text, what, one.slot, one.value or "N")
+def _meaning(unread: "Unread", asked: "Wanted") -> str:
+    if not unread.slot:
+        return '"%s"' % unread.text
+    named = CALLED.get(unread.slot, unread.slot)
+    what = "is a %s of %s" % (named, asked.cluster.site.id) if unread.slot in PLACES else "may mean %s" % named
+    return '"%s" %s: --set %s=%s' % (unread.text, what, unread.slot, unread.value or "N")
 
 
 def settled(asked: "Wanted") -> "Wanted":
     """Ask on the terminal about each word that stops the script. "No" to going on ends the command: exit code 3."""
     given, told = [], []
-    for one in asked.unread:
-        if not one.stops:
-            told.append(one)
-        elif one.slot and one.value and _yes("%s: use it?" % _question(one, asked), True):
-            given.append(slot(one.slot, one.value, "prompt", one.text))  # type: ignore[arg-type]
-        elif one.slot and one.value or _yes('"%s" was not understood: go on without it?' % one.text, False):
-            told.append(one._replace(stops=False))
+    for unread in asked.unread:
+        if not unread.stops:
+            told.append(unread)
+        elif unread.slot and unread.value and _yes("%s: use it?" % _question(unread, asked), True):
+            given.append(slot(unread.slot, unread.value, "prompt", unread.text))  # type: ignore[arg-type]
+        elif unread.slot and unread.value or _yes('"%s" was not understood: go on without it?' % unread.text, False):
+            told.append(unread._replace(stops=False))
         else:
             _say("nothing was written")
             raise click.exceptions.Exit(3)
     return asked._replace(slots=asked.slots.with_more(given), unread=tuple(told))
 
 
-def _question(one: "Unread", asked: "Wanted") -> str:
-    named = CALLED.get(one.slot, one.slot)
-    if one.slot in PLACES:
-        return '"%s" is a %s of %s' % (one.text, named, asked.cluster.site.id)
-    return '"%s": %s = %s' % (one.text, named, one.value)
+def _question(unread: "Unread", asked: "Wanted") -> str:
+    named = CALLED.get(unread.slot, unread.slot)
+    if unread.slot in PLACES:
+        return '"%s" is a %s of %s' % (unread.text, named, asked.cluster.site.id)
+    return '"%s": %s = %s' % (unread.text, named, unread.value)
 
 
 def _yes(question: str, default: bool) -> bool:
@@ -198,28 +198,28 @@ def ask(missing: Sequence["Missing"], trial: Trial) -> list["Slot"]:
     return given
 
 
-def _ask(one: "Missing", trial: "Callable[[Slot], str]") -> "Slot":
+def _ask(missing: "Missing", trial: "Callable[[Slot], str]") -> "Slot":
     """Ask on stderr, for the script goes to stdout; again where the answer is not accepted."""
-    name = CALLED.get(one.slot, one.slot)
-    _say(click.style(name, bold=True) + printable(": " + one.says))
-    if one.choices:
-        _say("  " + printable(", ".join(one.choices)))
+    name = CALLED.get(missing.slot, missing.slot)
+    _say(click.style(name, bold=True) + printable(": " + missing.says))
+    if missing.choices:
+        _say("  " + printable(", ".join(missing.choices)))
     for _ in range(TRIES):
-        shown = " [%s]" % printable(one.default) if one.default else ""
-        answer = _line("%s%s: " % (name, shown)).strip() or one.default
+        shown = " [%s]" % printable(missing.default) if missing.default else ""
+        answer = _line("%s%s: " % (name, shown)).strip() or missing.default
         if not answer:
             _say("nothing was written")
             raise click.exceptions.Exit(3)
         try:
-            return _judged(one, slot(one.slot, answer, "prompt", name), name, trial)
+            return _judged(missing, slot(missing.slot, answer, "prompt", name), name, trial)
         except Complaint as error:
             _say(error.format_message())
     raise Complaint("%s: no usable answer" % name)
 
 
-def _judged(one: "Missing", given: "Slot", name: str, trial: "Callable[[Slot], str]") -> "Slot":
+def _judged(missing: "Missing", given: "Slot", name: str, trial: "Callable[[Slot], str]") -> "Slot":
     """Return the answer. Raises `Complaint` with what would be accepted."""
-    complaint = request.why_refused(one.slot, str(given.value), one.choices) or trial(given)
+    complaint = request.why_refused(missing.slot, str(given.value), missing.choices) or trial(given)
     if complaint:
         raise Complaint("%s: %s" % (name, complaint))
     return given

@@ -94,13 +94,13 @@ def _normal(name: Name, text: str, where: str) -> int | str:
 
 
 def _walltime(text: str, where: str) -> str:
-    found = _CLOCK.match(text)
-    if found is None:
+    match = _CLOCK.match(text)
+    if match is None:
         read = _of_grammar("walltime", text)
         if read is None:
             raise Complaint("%s: %s is no time" % (where, text), "write HH:MM:SS")
         return str(read)
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return "%02d:%02d:%02d" % (days * 24 + hours, minutes, seconds)
 
 
@@ -108,8 +108,8 @@ def _of_grammar(name: Name, text: str) -> Optional[str]:
     """Return what the grammar of requests reads in a value ("12 hours", "ZeRO-3"), None where it reads nothing."""
     from maple_agents.request.words import read
 
-    found = read("for %s" % text if name == "walltime" else "with %s" % text).slots
-    return found.text(name) or None
+    slots = read("for %s" % text if name == "walltime" else "with %s" % text).slots
+    return slots.text(name) or None
 
 
 def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -> Wanted:
@@ -123,20 +123,20 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
     where = _where(options, asked)
     cluster = _cluster(where)
     resolved = _resolved(asked, cluster)
-    said = options.with_more(resolved.slots.values())
-    said = said.with_more(_named(text, resolved, said, cluster))
+    slots = options.with_more(resolved.slots.values())
+    slots = slots.with_more(_named(text, resolved, slots, cluster))
     known_by = where.why if site_id or where.how != "said" else "the request names it"
     return Wanted(
-        text, said, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds, resolved.rest, known_by,
-        _unread(text, resolved, said, cluster), resolved.doubts,
+        text, slots, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds, resolved.rest, known_by,
+        _unread(text, resolved, slots, cluster), resolved.doubts,
     )  # fmt: skip
 
 
-def _named(text: str, asked: "Asked", said: Slots, cluster: "Cluster") -> "tuple[Slot, ...]":
+def _named(text: str, asked: "Asked", slots: Slots, cluster: "Cluster") -> "tuple[Slot, ...]":
     """Return what the site's own words say, wherever they stand."""
     from maple_agents.request.site_words import named
 
-    return named(text, asked.left, said, cluster.site, _systems(cluster)) if asked.left else ()
+    return named(text, asked.left, slots, cluster.site, _systems(cluster)) if asked.left else ()
 
 
 def _systems(cluster: "Cluster") -> "tuple[str, ...]":
@@ -145,11 +145,11 @@ def _systems(cluster: "Cluster") -> "tuple[str, ...]":
     return choices("filesystems", cluster)
 
 
-def _unread(text: str, asked: "Asked", said: Slots, cluster: "Cluster") -> "tuple[Unread, ...]":
+def _unread(text: str, asked: "Asked", slots: Slots, cluster: "Cluster") -> "tuple[Unread, ...]":
     """Return what the grammar did not understand, as it may be shown."""
     from maple_agents.request.unread import unread
 
-    return _shown(text, unread(asked.left, said, cluster.site, _systems(cluster))) if asked.left else ()
+    return _shown(text, unread(asked.left, slots, cluster.site, _systems(cluster))) if asked.left else ()
 
 
 def heard(asked: Wanted) -> Wanted:
@@ -160,21 +160,21 @@ def heard(asked: Wanted) -> Wanted:
         tagger = reading.read(asked.text)
     except (OSError, ValueError):
         return asked  # its weights are not there, or not whole
-    open_ = {one.slot for one in asked.doubts}
+    open_ = {missing.slot for missing in asked.doubts}
     found = witness.heard(asked.text, tagger, asked.unread, asked.slots, asked.cluster.site, open_)
     return asked._replace(slots=asked.slots.with_more(found.slots), unread=_shown(asked.text, found.unread))
 
 
-def _shown(text: str, found: "tuple[Unread, ...]") -> "tuple[Unread, ...]":
-    """Return *found* as it may be shown: a secret is known by the words around it."""
+def _shown(text: str, lost: "tuple[Unread, ...]") -> "tuple[Unread, ...]":
+    """Return *lost* as it may be shown: a secret is known by the words around it."""
     from ...base.secrets.masking import MASK, masked
 
     shown = masked(text).split()
     return tuple(
-        one
-        if all(any(word in other for other in shown) for word in one.text.split())
-        else one._replace(text=MASK, value="")
-        for one in found
+        unread
+        if all(any(word in other for other in shown) for word in unread.text.split())
+        else unread._replace(text=MASK, value="")
+        for unread in lost
     )
 
 
@@ -278,7 +278,7 @@ def joined_answer(name: Name, value: str) -> str:
 
 
 def _no_such_file_system(value: str, choices: Sequence[str]) -> str:
-    unknown = [one for one in value.split(":") if one not in choices]
+    unknown = [part for part in value.split(":") if part not in choices]
     if not unknown:
         return ""
     return "%s is no file system here; write %s, or several: %s" % (

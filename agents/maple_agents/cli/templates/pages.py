@@ -76,8 +76,13 @@ def _data(kind: str, name: str, part: BaseModel) -> dict[str, Any]:
 
 def names() -> list[str]:
     """Return every name that has a page: paradigms, launch templates, environments of sites, models."""
-    members = [one.name for family in model_facts.load() for one in family.members]
-    return [*paradigms.names(), *(one.name for one in templates.load()), *environments.names(), *members]
+    members = [member.name for family in model_facts.load() for member in family.members]
+    return [
+        *paradigms.names(),
+        *(launch_file.name for launch_file in templates.load()),
+        *environments.names(),
+        *members,
+    ]
 
 
 def _meant(name: str) -> str:
@@ -87,7 +92,7 @@ def _meant(name: str) -> str:
 def _family(name: str) -> Family | None:
     word = _plain(name)
     for family in model_facts.load():
-        if word in (_plain(family.title), *(_plain(one.name) for one in family.members)):
+        if word in (_plain(family.title), *(_plain(member.name) for member in family.members)):
             return family
     return None
 
@@ -96,7 +101,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "", name.lower())
 
 
-def _of_paradigm(name: str, one: Described | None) -> Page:
+def _of_paradigm(name: str, described: Described | None) -> Page:
     part = paradigms.load(name)
     data = _data("paradigm", name, part)
     tree = [branch(part.says), branch("started by", [", ".join(part.launchers)])]
@@ -104,25 +109,25 @@ def _of_paradigm(name: str, one: Described | None) -> Page:
     tree += [branch("proved by", ["the mini-app %s" % part.mini_app])]
     tree += [branch("the program needs", part.around)] if part.around else []
     tree += [branch("people say", [", ".join(part.phrases)])]
-    if one is not None:
-        fitting = catalogue.fitting(part, one.site, one.file)
-        data["site"] = {"id": one.site.id, "launches": [made.name for made in fitting]}
-        tree += [_launch_tree(made, one) for made in fitting[:1]]
+    if described is not None:
+        fitting = catalogue.fitting(part, described.site, described.file)
+        data["site"] = {"id": described.site.id, "launches": [made.name for made in fitting]}
+        tree += [_launch_tree(made, described) for made in fitting[:1]]
     return Page(data, branch("%s: %s" % (name, part.title), [*tree, *_known_from(part)]))
 
 
-def _launch_tree(part: LaunchFile, one: Described | None) -> Branch:
-    words = catalogue.launch_words(part, one.environment if one else None, _ranks(one))
+def _launch_tree(part: LaunchFile, described: Described | None) -> Branch:
+    words = catalogue.launch_words(part, described.environment if described else None, _ranks(described))
     tree = [branch("before the launch line", part.before)] if part.before else []
     tree += [branch("the launch line", [*words, "the program"]), branch("because", [part.why])]
-    if one is None:
+    if described is None:
         tree.append(branch("for", list(_sites_of(part)) or ["no site"]))
     return branch("%s, revision %d" % (part.name, part.revision), tree)
 
 
-def _ranks(one: Described | None) -> int:
+def _ranks(described: Described | None) -> int:
     """Return the ranks of a node where all nodes of the site have as many; 0 where they differ."""
-    counts = {kind.gpus for kind in one.site.kinds if kind.gpus} if one else set()
+    counts = {kind.gpus for kind in described.site.kinds if kind.gpus} if described else set()
     return next(iter(counts)) if len(counts) == 1 else 0
 
 
@@ -135,10 +140,10 @@ def _sites_of(part: LaunchFile) -> Iterator[str]:
         fitting = {
             name: catalogue.fitting(paradigm, one.site, one.file, None, among) for name, paradigm in known.items()
         }
-        first = [name for name, found in fitting.items() if found and found[0].name == part.name]
+        first = [name for name, launch_files in fitting.items() if launch_files and launch_files[0].name == part.name]
         if first:
             yield "%s: the first choice for %s" % (site_id, ", ".join(first))
-        elif any(part.name == made.name for found in fitting.values() for made in found):
+        elif any(part.name == made.name for launch_files in fitting.values() for made in launch_files):
             yield site_id
 
 
@@ -168,17 +173,17 @@ def _directives(part: Environment) -> Iterator[str]:
         yield "%s%s: %s" % (row.option, row.value and "=" + row.value, row.why)
 
 
-def _modules(one: Described, part: Environment) -> Iterator[str]:
+def _modules(described: Described, part: Environment) -> Iterator[str]:
     for path in part.modules:
-        load = fact(one.file, path)
+        load = fact(described.file, path)
         yield from ("%s (%s)" % (line, path) for line in load.load)
         if load.then:
             yield "then: %s" % load.then
 
 
-def _variables(one: Described, paths: Sequence[str]) -> Iterator[str]:
+def _variables(described: Described, paths: Sequence[str]) -> Iterator[str]:
     for path in paths:
-        variable = fact(one.file, path)
+        variable = fact(described.file, path)
         value = variable.value or ":".join([*variable.prepend, "$" + variable.name])
         yield "%s=%s (%s)" % (variable.name, value, path)
 
@@ -192,8 +197,11 @@ def _options(part: Environment) -> Iterator[str]:
 
 def _family_tree(family: Family) -> Branch:
     tree = [
-        branch("%s: %s parameters, %s" % (one.name, format(one.parameters, ","), one.hub), [", ".join(one.phrases)])
-        for one in family.members
+        branch(
+            "%s: %s parameters, %s" % (member.name, format(member.parameters, ","), member.hub),
+            [", ".join(member.phrases)],
+        )
+        for member in family.members
     ]
     more = [branch("a job needs", family.around)] if family.around else []
     return branch("%s%s" % (family.title, ", gated" if family.gated else ""), [*tree, *more, *_known_from(family)])
@@ -207,7 +215,7 @@ def list_of_all() -> Listed:
     """Return every part by kind. Raises `ValueError`."""
     return {
         "paradigms": {name: _paradigm(name) for name in paradigms.names()},
-        "launches": {one.name: _launch(one) for one in templates.load()},
+        "launches": {launch_file.name: _launch(launch_file) for launch_file in templates.load()},
         "environments": {name: _environment(name) for name in environments.names()},
         "models": {name: _listed_family(path) for name, path in paths(model_facts.KIND).items()},
     }
@@ -224,12 +232,12 @@ def list_of_site(site_id: str) -> Listed:
     return {"site": site_id, "environment": revision, "launches": launches}
 
 
-def _launches(name: str, one: Described, among: list[templates.LaunchFile]) -> Iterator[Listed]:
+def _launches(name: str, described: Described, among: list[templates.LaunchFile]) -> Iterator[Listed]:
     paradigm = paradigms.load(name)
-    proof = proofs.load(one.site.id).get(name)
-    here = {made.name for made in one.site.launch_templates if made.verified}
-    for made in catalogue.fitting(paradigm, one.site, one.file, among=among):
-        composition = composition_revision(one.site, paradigm, made, one.environment)
+    proof = proofs.load(described.site.id).get(name)
+    here = {made.name for made in described.site.launch_templates if made.verified}
+    for made in catalogue.fitting(paradigm, described.site, described.file, among=among):
+        composition = composition_revision(described.site, paradigm, made, described.environment)
         ran = proof.where if proof and proofs.holds(proof, made.name, composition) else None
         verified = "site" if made.name in here else ran
         yield {"launch": made.name, "revision": made.revision, "composition": composition, "verified": verified}
@@ -247,27 +255,27 @@ def show_list(made: Listed) -> None:
 
 
 def _paradigm(name: str) -> Listed:
-    one = paradigms.load(name)
-    return {"revision": one.revision, "title": one.title, "launchers": list(one.launchers)}
+    paradigm = paradigms.load(name)
+    return {"revision": paradigm.revision, "title": paradigm.title, "launchers": list(paradigm.launchers)}
 
 
-def _launch(one: templates.LaunchFile) -> Listed:
-    return {"revision": one.revision, **one.when.model_dump(exclude_defaults=True)}
+def _launch(launch_file: templates.LaunchFile) -> Listed:
+    return {"revision": launch_file.revision, **launch_file.when.model_dump(exclude_defaults=True)}
 
 
 def _environment(name: str) -> Listed:
-    one = environments.load(name)
-    return {"revision": one.revision, "internet": one.internet} if one else {}
+    environment = environments.load(name)
+    return {"revision": environment.revision, "internet": environment.internet} if environment else {}
 
 
 def _listed_family(path: str) -> Listed:
-    one = read(model_facts.Family, path)
-    return {"revision": one.revision, "title": one.title, "members": [member.name for member in one.members]}
+    family = read(model_facts.Family, path)
+    return {"revision": family.revision, "title": family.title, "members": [member.name for member in family.members]}
 
 
 def _site_rows(made: Listed) -> Iterator[Row]:
     for name, launches in made["launches"].items():
-        said = [one["launch"] for one in launches]
+        said = [launch["launch"] for launch in launches]
         seen = launches[0]["verified"] or "" if launches else ""
         yield name, said[0] if said else "nothing", _SEEN.get(seen, seen), ", ".join(said[1:4])
 

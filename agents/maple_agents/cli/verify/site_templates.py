@@ -54,7 +54,7 @@ def cases(words: Sequence[str], site_id: str, name: Optional[str], layout: Layou
 
     where = here_of(site_id)
     site = loaded(where)
-    names = [one.name for one in site.launch_templates]
+    names = [launch_template.name for launch_template in site.launch_templates]
     if name is None and not names:
         raise Complaint(f"--site {site_id}: there is no launch template for it", "see maple site show")
     known = paradigms.names()
@@ -77,7 +77,9 @@ def _launch(name: str, site: Site, words: Sequence[str], layout: Layout) -> Case
 
     template = from_template.template(name, site)
     source = from_template.script(template, site, layout.nodes, _partition(words), layout.gpus)
-    verified = any(one.verified for one in site.launch_templates if one.name == name)
+    verified = any(
+        launch_template.verified for launch_template in site.launch_templates if launch_template.name == name
+    )
     why = [] if verified else records.outdated(site, name, template.revision)
     asked = submission("-", source, words, site.scheduler)
     return Case(name, asked, site, name, template.revision, why=why)
@@ -104,7 +106,7 @@ def _said(name: str, site: Site, words: Sequence[str], layout: Layout) -> "Slots
     from ...request.script.slots import slots_of_words
 
     job = understood(submission("-", b"#!/bin/bash\n", words, site.scheduler), None)
-    said = slots_of_words(job, site) if job is not None else Slots()
+    slots = slots_of_words(job, site) if job is not None else Slots()
     seconds = at_least(layout.seconds, site.id, job.settings) if job is not None else layout.seconds
     option = Origin("option")
     more = [
@@ -115,7 +117,7 @@ def _said(name: str, site: Site, words: Sequence[str], layout: Layout) -> "Slots
     ]
     if layout.gpus is not None:
         more.append(Slot("gpus_per_node", layout.gpus, option))
-    return said.with_more(more)
+    return slots.with_more(more)
 
 
 def _partition(words: Sequence[str]) -> str:

@@ -40,11 +40,11 @@ def lines(made: "Verified") -> Iterator[str]:
 
 
 def _reasons(made: "Verified") -> Iterator[str]:
-    for one in made.verdict.reasons:
-        where = f"line {one.line}: " if one.line else ""
-        yield printable(f"{where}{one.kind.value}: {one.says}")
-        if one.remedy:
-            yield HELP + printable(one.remedy)
+    for reason in made.verdict.reasons:
+        where = f"line {reason.line}: " if reason.line else ""
+        yield printable(f"{where}{reason.kind.value}: {reason.says}")
+        if reason.remedy:
+            yield HELP + printable(reason.remedy)
 
 
 def _beside(made: "Verified") -> Iterator[str]:

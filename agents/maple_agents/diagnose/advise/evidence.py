@@ -78,8 +78,8 @@ def evidence(diagnosis: Diagnosis, digest: Digest) -> Shown:
 
 def _rows(diagnosis: Diagnosis, digest: Digest) -> Iterator[tuple[str, int, str]]:
     for cause in diagnosis.causes:
-        yield from ((one.file, one.line, one.text) for one in cause.evidence)
-    yield from ((one.file, one.line, one.text) for one in diagnosis.excerpt)
+        yield from ((evidence.file, evidence.line, evidence.text) for evidence in cause.evidence)
+    yield from ((evidence.file, evidence.line, evidence.text) for evidence in diagnosis.excerpt)
     for event in _chosen(digest.events):
         yield from _of_event(event)
     for stream in _loudest(digest.streams):
@@ -87,7 +87,7 @@ def _rows(diagnosis: Diagnosis, digest: Digest) -> Iterator[tuple[str, int, str]
 
 
 def _chosen(events: Sequence[Event]) -> list[Event]:
-    bad = [one for one in events if one.severity >= Severity.WARNING] or list(events)
+    bad = [event for event in events if event.severity >= Severity.WARNING] or list(events)
     return bad if len(bad) <= FIRST + LAST else [*bad[:FIRST], *bad[-LAST:]]
 
 
@@ -98,8 +98,8 @@ def _of_event(event: Event) -> Iterator[tuple[str, int, str]]:
 
 
 def _loudest(streams: Sequence[Stream]) -> list[Stream]:
-    read = [one for one in streams if one.tail]
-    return sorted(read, key=lambda one: (one.file.role not in ("stderr", "both"), -one.lines))[:FILES]
+    read = [stream for stream in streams if stream.tail]
+    return sorted(read, key=lambda stream: (stream.file.role not in ("stderr", "both"), -stream.lines))[:FILES]
 
 
 def _tail(stream: Stream) -> Iterator[tuple[str, int, str]]:

@@ -69,42 +69,50 @@ def add(paths: Sequence[str], folder: str) -> tuple[list[Document], list[str]]:
 
 
 def _kept(path: str, folder: str) -> Document:
-    source, found = read(path)
+    source, pieces = read(path)
     name = hashlib.sha256(os.fsencode(path)).hexdigest()[:16] + ".json"
     digest = hashlib.sha256(source).hexdigest()
     shown = os.fsencode(path).decode("utf-8", "replace")
     now = time.time()
-    kept = write_value(folder, name, {
-        "schema": SCHEMA, "source": shown, "added": now, "sha256": digest, "passages": [list(one) for one in found],
-    })  # fmt: skip
+    kept = write_value(
+        folder,
+        name,
+        {
+            "schema": SCHEMA,
+            "source": shown,
+            "added": now,
+            "sha256": digest,
+            "passages": [list(piece) for piece in pieces],
+        },
+    )
     os.chmod(folder, 0o755 if folder == of_site() else 0o700)
     os.chmod(kept, 0o644 if folder == of_site() else 0o600)
-    return Document(shown, now, digest, tuple(found), kept, folder != of_site())
+    return Document(shown, now, digest, tuple(pieces), kept, folder != of_site())
 
 
 def remove(source: str, folder: str) -> list[str]:
     """Forget the documents that were added from *source*, or from below it; return where they came from."""
     whole = os.path.abspath(source)
     gone = []
-    for one in _in(folder, own=True):
-        if one.source in (source, whole) or one.source.startswith(whole.rstrip("/") + "/"):
-            os.unlink(one.kept)
-            gone.append(one.source)
+    for document in _in(folder, own=True):
+        if document.source in (source, whole) or document.source.startswith(whole.rstrip("/") + "/"):
+            os.unlink(document.kept)
+            gone.append(document.source)
     return gone
 
 
 def every(environ: Mapping[str, str] = os.environ) -> list[Document]:
     """Return the documents of the user and of the site, each once by where it came from; the user's own first."""
     mine = own(environ)
-    found = _in(mine, own=True) if mine else []
+    documents = _in(mine, own=True) if mine else []
     for folder in places.folders(FOLDER, environ):
-        found += _in(folder, own=False)
-    return list({one.source: one for one in reversed(found)}.values())[::-1]
+        documents += _in(folder, own=False)
+    return list({document.source: document for document in reversed(documents)}.values())[::-1]
 
 
 def _in(folder: str, own: bool) -> list[Document]:
     rows = (_read(os.path.join(folder, name), own) for name in names_in(folder))
-    return [one for one in rows if one is not None]
+    return [document for document in rows if document is not None]
 
 
 def _read(path: str, own: bool) -> Document | None:
@@ -113,10 +121,12 @@ def _read(path: str, own: bool) -> Document | None:
     if told is None or told.get("schema") != SCHEMA or not isinstance(told.get("source"), str):
         return None
     rows = told.get("passages")
-    found = [_piece(one) for one in rows] if isinstance(rows, list) else []
+    pieces = [_piece(row) for row in rows] if isinstance(rows, list) else []
     added = told.get("added")
     when = float(added) if isinstance(added, (int, float)) else 0.0
-    return Document(told["source"], when, str(told.get("sha256", "")), tuple(one for one in found if one), path, own)
+    return Document(
+        told["source"], when, str(told.get("sha256", "")), tuple(piece for piece in pieces if piece), path, own
+    )
 
 
 def _piece(row: object) -> Piece | None:
@@ -227,7 +237,9 @@ def _of_pdf(path: str, source: bytes) -> list[Piece]:
         texts = [(number, page.extract_text() or "") for number, page in enumerate(pages, 1) if number <= PAGES]
     except Exception as error:  # whatever a parser of a hostile file raises
         raise Unreadable("%s: is no PDF that can be read: %s" % (path, type(error).__name__)) from None
-    found = [one._replace(line=0, heading="page %d" % number) for number, text in texts for one in pieces(text, "text")]
+    found = [
+        piece._replace(line=0, heading="page %d" % number) for number, text in texts for piece in pieces(text, "text")
+    ]
     if not found:
         raise Unreadable("%s: holds no words, perhaps pictures of pages" % path)
     return found

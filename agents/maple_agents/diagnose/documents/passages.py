@@ -85,7 +85,7 @@ def _pieces(rows: Iterable[Row]) -> Iterator[Piece]:
 def _joined(held: list[Row], above: list[tuple[int, str]]) -> Iterator[Piece]:
     if held:
         heading = " › ".join(text for _, text in above if text)
-        yield Piece(held[0].line, heading[-HEADING:], " ".join(one.text for one in held))
+        yield Piece(held[0].line, heading[-HEADING:], " ".join(row.text for row in held))
 
 
 def _markdown(text: str) -> Iterator[Row]:
@@ -94,8 +94,8 @@ def _markdown(text: str) -> Iterator[Row]:
         if _FENCE.match(row.text):
             fenced = not fenced
             continue
-        found = _HASHES.match(row.text) if not fenced else None
-        yield row._replace(text=found[2], level=len(found[1])) if found else row
+        match = _HASHES.match(row.text) if not fenced else None
+        yield row._replace(text=match[2], level=len(match[1])) if match else row
 
 
 def _underlined(text: str, signs: Iterable[str] = ()) -> Iterator[Row]:
@@ -155,8 +155,8 @@ def _blank(text: str, at: int, end: int) -> int:
 
 def _silence(text: str, name: str, at: int) -> int:
     """Return where a script or the like ends, whatever stands in it."""
-    found = re.compile("</" + name, re.IGNORECASE).search(text, at)
-    return found.start() if found is not None else len(text)
+    match = re.compile("</" + name, re.IGNORECASE).search(text, at)
+    return match.start() if match is not None else len(text)
 
 
 def _tag(text: str, start: int) -> tuple[int, bool, str]:
@@ -164,12 +164,12 @@ def _tag(text: str, start: int) -> tuple[int, bool, str]:
     if text.startswith("<!--", start):
         end = text.find("-->", start)
         return (end + 3 if end >= 0 else len(text)), False, ""
-    found = _TAG.match(text, start)
-    if found is None:
+    match = _TAG.match(text, start)
+    if match is None:
         end = text.find(">", start) if text.startswith(("<!", "<?"), start) else -1
         return (end + 1 if end >= 0 else start + 1), False, ""
-    end = text.find(">", found.end())
-    return (end + 1 if end >= 0 else len(text)), bool(found[1]), found[2].lower()
+    end = text.find(">", match.end())
+    return (end + 1 if end >= 0 else len(text)), bool(match[1]), match[2].lower()
 
 
 READERS: dict[str, Callable[[str], Iterator[Row]]] = {

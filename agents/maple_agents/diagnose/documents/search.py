@@ -72,26 +72,26 @@ class Library:
 
     def search(self, text: str, k: int = 5) -> list[tuple[Document, Piece, float]]:
         """Return the passages that share most telling words with *text*, the best first, each with how well it fits."""
-        return [(*self._found[one.number], one.fit) for one in self.weighed(text)[:k]]
+        return [(*self._found[weighed.number], weighed.fit) for weighed in self.weighed(text)[:k]]
 
     def fitting(self, text: str, said: str | None = None) -> tuple[Document, Piece] | None:
         """Return the passage that speaks of what *text* says, None where none does.
 
         *said*: the part of it that the log says; None: all.
         """
-        found = self.weighed(text)
-        if not found or found[0].fit < 1 or self.logged(found[0], text if said is None else said) < LOGGED:
+        weighed = self.weighed(text)
+        if not weighed or weighed[0].fit < 1 or self.logged(weighed[0], text if said is None else said) < LOGGED:
             return None
-        return self._found[found[0].number] if self._agreed(text, [one.number for one in found]) else None
+        return self._found[weighed[0].number] if self._agreed(text, [passage.number for passage in weighed]) else None
 
     def weighed(self, text: str) -> list[Weighed]:
         """Return the passages that share most telling words with *text*, the best first."""
         return sorted(self._weighed(text), key=lambda one: -one.fit)
 
-    def logged(self, one: Weighed, said: str) -> float:
+    def logged(self, weighed: Weighed, said: str) -> float:
         """Return the weight of the telling words that a passage shares with *said*."""
         among = [(word, self._words.holding(word)) for word in _telling(said)]
-        return sum(self._weight(len(numbers)) for _, numbers in among if one.number in numbers)
+        return sum(self._weight(len(numbers)) for _, numbers in among if weighed.number in numbers)
 
     def _weighed(self, text: str) -> list[Weighed]:
         asked = _telling(text)
@@ -125,7 +125,7 @@ class Library:
 
 def near(cosines: Sequence[float]) -> bool:
     """Return whether the first of these passages is one of the nearest, and near enough."""
-    return cosines[0] >= ALIKE and sum(one > cosines[0] for one in cosines) < AMONG
+    return cosines[0] >= ALIKE and sum(cosine > cosines[0] for cosine in cosines) < AMONG
 
 
 def _telling(text: str) -> list[str]:
@@ -155,7 +155,7 @@ def question(diagnosis: Diagnosis) -> str:
 
 
 def _said(diagnosis: Diagnosis) -> list[str]:
-    return [one.text[:200] for one in (diagnosis.causes[0].evidence or diagnosis.excerpt)[:3]]
+    return [evidence.text[:200] for evidence in (diagnosis.causes[0].evidence or diagnosis.excerpt)[:3]]
 
 
 def _cited(document: Document, piece: Piece) -> Cited:
@@ -173,7 +173,7 @@ def nearest(diagnosis: Diagnosis, known: Mapping[str, Entry]) -> tuple[str, ...]
     """Return the entries whose words are most like what the log says: candidates for a model, proofs of nothing."""
     causes = [name for name, entry in known.items() if entry.role in ("cause", "symptom")]
     texts = [_of_entry(name, known[name]) for name in causes]
-    text = " ".join(one.text[:300] for one in (*diagnosis.excerpt, *diagnosis.causes[0].evidence))
+    text = " ".join(evidence.text[:300] for evidence in (*diagnosis.excerpt, *diagnosis.causes[0].evidence))
     return tuple(causes[number] for number, _ in Words(texts).search(text, NEAREST))
 
 

@@ -38,7 +38,9 @@ def _name(given: Given) -> Fix | None:
     for name in ("partition", "queue", "qos"):
         setting = given.job.settings.get(name)
         wrong = setting.value.decode("utf-8", "replace") if setting else ""
-        known = [one.name for one in given.site.partitions if one.selector == name and not one.routed]
+        known = [
+            partition.name for partition in given.site.partitions if partition.selector == name and not partition.routed
+        ]
         near = nearest(wrong, known)
         if near:
             return said(given, name, near, "%s %s, which is nearest to %s" % (name, near, wrong))
@@ -47,14 +49,14 @@ def _name(given: Given) -> Fix | None:
 
 def _interpreter(given: Given) -> Fix | None:
     """Put /bin/bash where the first line names a shell that is not there."""
-    found = re.match(rb"#![ \t]*(\S+)", given.job.source)
-    if found is None or found[1] == b"/bin/bash" or given.caught("path") not in ("", os.fsdecode(found[1])):
+    match = re.match(rb"#![ \t]*(\S+)", given.job.source)
+    if match is None or match[1] == b"/bin/bash" or given.caught("path") not in ("", os.fsdecode(match[1])):
         return None
-    name = os.fsdecode(found[1]).rpartition("/")[2]
+    name = os.fsdecode(match[1]).rpartition("/")[2]
     if not get_close_matches(name, _SHELLS, 1, 0.7):
         return None
     return Fix(
-        (Edit(Span(*found.span(1)), b"/bin/bash", "correct-value"),), Safety.ASK, "the script begins with #!/bin/bash"
+        (Edit(Span(*match.span(1)), b"/bin/bash", "correct-value"),), Safety.ASK, "the script begins with #!/bin/bash"
     )
 
 
@@ -79,7 +81,7 @@ def _output(given: Given) -> Fix | None:
 
 
 def _told(given: Given) -> str:
-    return " ".join(one.text for one in given.cause.evidence)
+    return " ".join(evidence.text for evidence in given.cause.evidence)
 
 
 def _called(given: Given, path: str) -> Fix | None:
@@ -134,8 +136,8 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.75) -> str:
     rows = list(dict.fromkeys(known))
     if not name or name in rows:
         return ""
-    alike = [one for one in rows if _folded(one) == _folded(name)]
-    turned = [one for one in rows if len(name) > 2 and sorted(_folded(one)) == sorted(_folded(name))]
+    alike = [row for row in rows if _folded(row) == _folded(name)]
+    turned = [row for row in rows if len(name) > 2 and sorted(_folded(row)) == sorted(_folded(name))]
     close = alike or turned or get_close_matches(name, rows, 3, cutoff)
     if len(close) > 1 and _far_ahead(name, close[0], close[1]):
         close = close[:1]
@@ -155,7 +157,7 @@ def listed(folder: str) -> list[str]:
     """Return the names in a folder, () where it cannot be read; no more than are looked at in a moment."""
     try:
         with os.scandir(folder) as entries:
-            return [one.name for one in islice(entries, MOST)]
+            return [entry.name for entry in islice(entries, MOST)]
     except (OSError, ValueError):
         return []
 

@@ -123,8 +123,8 @@ def concerned(given: Given) -> tuple[Step, ...]:
 def _told(given: Given) -> set[str]:
     """Return the files that the evidence speaks of, and the one that it stands in, without their folders."""
     event = given.event()
-    lines = [*(event.unit if event is not None else ()), *(one.text for one in given.cause.evidence)]
-    files = {os.path.basename(one.file) for one in given.cause.evidence}
+    lines = [*(event.unit if event is not None else ()), *(evidence.text for evidence in given.cause.evidence)]
+    files = {os.path.basename(evidence.file) for evidence in given.cause.evidence}
     return files | {name for line in lines for name in _FILE.findall(line)}
 
 

@@ -44,19 +44,23 @@ def cures(
     entry = known.get(first.entry)
     given = _facts(diagnosis, digest, decision, known)
     here = diagnosis.case.scheduler
-    remedies = [one for one in (entry.fixes if entry else ()) if not one.when or holds(one.when, given) is True]
-    remedies = [one for one in remedies if spoken(one.says, here) and not _takes_back_nothing(one, given)]
-    made = [_cure(one, first, diagnosis, digest, decision, given) for one in remedies]
-    if not any(_changes(one) for one in made):
+    remedies = [
+        remedy for remedy in (entry.fixes if entry else ()) if not remedy.when or holds(remedy.when, given) is True
+    ]
+    remedies = [remedy for remedy in remedies if spoken(remedy.says, here) and not _takes_back_nothing(remedy, given)]
+    made = [_cure(remedy, first, diagnosis, digest, decision, given) for remedy in remedies]
+    if not any(_changes(cure) for cure in made):
         usual = (_usual(one, first, diagnosis, digest, given) for one in USUAL.get(first.cause, ()))
-        made += [one for one in usual if _changes(one)][:1]
+        made += [cure for cure in usual if _changes(cure)][:1]
     checked = _as_checked(decision, diagnosis)
-    said_already = checked is not None and not _changes(checked) and any(one.how == AS_CHECKED for one in remedies)
-    if checked is not None and not said_already and not any(_changes(one) for one in made):
+    said_already = (
+        checked is not None and not _changes(checked) and any(remedy.how == AS_CHECKED for remedy in remedies)
+    )
+    if checked is not None and not said_already and not any(_changes(cure) for cure in made):
         made.append(checked)
     elif checked is not None and not said_already and checked.safety != "safe":  # safe ones stand in every copy already
         made.append(replace(checked, says="besides, %s" % checked.says))
-    return tuple(one for one in _ordered(made) if one is checked or not foreign(one.says, here))
+    return tuple(cure for cure in _ordered(made) if cure is checked or not foreign(cure.says, here))
 
 
 def tried(
@@ -72,8 +76,8 @@ def tried(
     if maker is None or asked is None or asked.script is None or site is None:
         return plain
 
-    def made_of(one: Submission) -> Fix | None:
-        job, first = understood(one, reader(one)), understood(asked, reader(asked))
+    def made_of(submission: Submission) -> Fix | None:
+        job, first = understood(submission, reader(submission)), understood(asked, reader(asked))
         if job is None or first is None:
             return None
         plan = examined(job, site).plan
@@ -103,7 +107,7 @@ def _facts(
     diagnosis: Diagnosis, digest: Digest, decision: Decision | None, known: Mapping[str, Entry]
 ) -> Mapping[str, Fact]:
     """Return the facts that remedies' conditions name; the signs are the causes that were found."""
-    found = [one.entry for one in diagnosis.causes if one.entry in known]
+    found = [cause.entry for cause in diagnosis.causes if cause.entry in known]
     signs = tuple(sorted({*found, *(known[one].cause for one in found)}))
     return {**facts(diagnosis.case, digest, decision), "signs": signs}
 
@@ -139,8 +143,8 @@ def _cure(
     return replace(checked, kind=remedy.kind, says="%s: %s" % (plain.says, checked.says), steps=steps)
 
 
-def _usual(one: Usual, cause: Cause, diagnosis: Diagnosis, digest: Digest, given: Mapping[str, Fact]) -> Cure:
-    return tried(one.how, one.give, cause, Cure(one.kind, ""), diagnosis, digest, given)
+def _usual(usual: Usual, cause: Cause, diagnosis: Diagnosis, digest: Digest, given: Mapping[str, Fact]) -> Cure:
+    return tried(usual.how, usual.give, cause, Cure(usual.kind, ""), diagnosis, digest, given)
 
 
 def _changes(cure: Cure) -> bool:
@@ -190,8 +194,8 @@ def _of_rules(better: Rewritten, safety: str, diagnosis: Diagnosis) -> Cure:
 def _buys_nodes(asked: Submission, better: Rewritten) -> bool:
     """Return whether the job would ask for more nodes: what that costs is not for Maple to say."""
     after = asked._replace(script=better.script if better.script is not None else asked.script, argv=better.argv)
-    jobs = [understood(one, reader(one)) for one in (asked, after)]
-    counts = [one.settings.value("nodes") if one is not None else None for one in jobs]
+    jobs = [understood(submission, reader(submission)) for submission in (asked, after)]
+    counts = [job.settings.value("nodes") if job is not None else None for job in jobs]
     old, new = (int(count) if count and count.isdigit() else 0 for count in counts)
     return new > old > 0
 
@@ -272,7 +276,11 @@ def objection(before: Submission, after: Submission, site: Site) -> str:
     if understood(after, reader(after)) is None:
         return "the scheduler's command would not read it as a job"
     known = proven(decide(before, site, reader(before)))
-    new = {one.code: one for one in decide(after, site, reader(after)).findings if one.proven and one.code not in known}
+    new = {
+        finding.code: finding
+        for finding in decide(after, site, reader(after)).findings
+        if finding.proven and finding.code not in known
+    }
     says = ["%s (%s)" % (new[code].says, code) for code in sorted(new)]
     return "it would be wrong in another way: %s" % "; ".join(says) if new else ""
 
@@ -290,4 +298,4 @@ def _must_parse(before: bytes, after: bytes) -> bool:
 
 def proven(decision: Decision) -> set[str]:
     """Return the codes of the rules that find the script contradicted."""
-    return {one.code for one in decision.findings if one.proven}
+    return {finding.code for finding in decision.findings if finding.proven}

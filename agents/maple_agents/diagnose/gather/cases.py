@@ -204,11 +204,11 @@ def _same_but_masked(script: bytes, source: bytes) -> bool:
 
 
 def _with_before(told: Told, owner: int | None) -> Told:
-    found = _CLOSING.search(told.script or b"")
-    if told.before is not None or found is None:
+    match = _CLOSING.search(told.script or b"")
+    if told.before is not None or match is None:
         return told
     source = _read(told.path, owner)
-    same = source is not None and hashlib.sha256(source).hexdigest().encode() == found[1]
+    same = source is not None and hashlib.sha256(source).hexdigest().encode() == match[1]
     return replace(told, before=source) if same else told
 
 
@@ -219,6 +219,8 @@ def is_of_pbs(status: int | None) -> bool:
 
 def with_status(case: Case, status: int, state: str | None) -> Case:
     """Return *case* ended by that status; a *state* that the user said stays."""
-    told = pbs_jobs.ending({"Exit_status": str(status)})
-    found = replace(case.ended, state=state or OF_REASON[told.reason], exit_code=told.exit_code, signal=told.signal)
-    return replace(case, ended=found)
+    ending = pbs_jobs.ending({"Exit_status": str(status)})
+    ended = replace(
+        case.ended, state=state or OF_REASON[ending.reason], exit_code=ending.exit_code, signal=ending.signal
+    )
+    return replace(case, ended=ended)

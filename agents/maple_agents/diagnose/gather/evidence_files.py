@@ -33,11 +33,11 @@ class Gathered:
 
     def given(self, logs: Iterable[LogFile]) -> None:
         """Add files that the user named, as they are."""
-        for one in logs:
-            facts = regular(one.path)
+        for log_file in logs:
+            facts = regular(log_file.path)
             if facts is not None:
                 self.seen[facts.st_dev, facts.st_ino] = len(self.logs)
-                self.logs.append(one)
+                self.logs.append(log_file)
 
     def output(self, path: name_patterns.Path, role: Role, about: str) -> bool:
         """Add a job's own output, whatever its age: a line says what is odd about it. Return whether it is there."""
@@ -62,7 +62,11 @@ class Gathered:
 
     def never_began(self) -> None:
         """Say that the script never began; what was opened before that failed is empty and tells nothing."""
-        self.logs = [one for one in self.logs if not (one.about.endswith(" of the job") and _is_empty(one.path))]
+        self.logs = [
+            log_file
+            for log_file in self.logs
+            if not (log_file.about.endswith(" of the job") and _is_empty(log_file.path))
+        ]
         says = "Slurm could not start the script (exit 0:53): mostly a file for its output or errors cannot be opened"
         self.missing.insert(0, says)
 
@@ -76,27 +80,27 @@ class Gathered:
     def _sought(self, wanted: Iterable[Sought]) -> None:
         taken: list[tuple[Found, Sought]] = []
         before = len(self.missing)
-        for one in wanted:
-            if not one.path:
-                self.missing.append("%s: it is not known where that is" % one.about)
+        for sought in wanted:
+            if not sought.path:
+                self.missing.append("%s: it is not known where that is" % sought.about)
                 continue
-            found = [file for file in self.walk.files(one.path) if self._of_a_node(file)]
-            fitting = [(file, one) for file in found if self.window.fits(file.facts)]
-            if one.alone and len(fitting) > 1:
+            found = [file for file in self.walk.files(sought.path) if self._of_a_node(file)]
+            fitting = [(file, sought) for file in found if self.window.fits(file.facts)]
+            if sought.alone and len(fitting) > 1:
                 says = "%s (%s): which of %d files is this job's is not known; name it: --log FILE"
-                self.missing.append(says % (name_patterns.text(one.path), one.about, len(fitting)))
+                self.missing.append(says % (name_patterns.text(sought.path), sought.about, len(fitting)))
                 continue
             taken += fitting
-            if one.named and not fitting:
-                self._not_found(one, found)
+            if sought.named and not fitting:
+                self._not_found(sought, found)
         more = len(self.missing) - before - MOST_MISSED
         if more > 0:
             self.missing[before + MOST_MISSED :] = ["%d further files that the script names are not there" % more]
         taken.sort(key=lambda pair: _order(pair[0], pair[1]))
         room = MOST - len(self.logs)
         kept = 0
-        for file, one in taken:
-            kept += kept < room and self._add(file, one.role, one.about)
+        for file, sought in taken:
+            kept += kept < room and self._add(file, sought.role, sought.about)
         if len(taken) > room:
             self.notes.append("%d further log files are not read" % (len(taken) - room))
 
@@ -105,16 +109,16 @@ class Gathered:
         told = one.values.get("node")
         return not told or not self.nodes or told.partition(".")[0] in _short(self.nodes)
 
-    def _not_found(self, one: Sought, found: Sequence[Found]) -> None:
-        name = name_patterns.text(one.path)
+    def _not_found(self, sought: Sought, found: Sequence[Found]) -> None:
+        name = name_patterns.text(sought.path)
         if not found:
-            self.missing.append(absent(name, one.about))
+            self.missing.append(absent(name, sought.about))
         elif not self.window.allows(found[0].facts):
-            self.missing.append("%s (%s): it is another user's" % (name, one.about))
+            self.missing.append("%s (%s): it is another user's" % (name, sought.about))
         else:
             when = "before the job began" if self.window.too_old(found[0].facts) else "after the job's end"
             self.missing.append("%s (%s): it was last written at %s, %s" % (
-                found[0].path, one.about, _clock(found[0].facts), when))  # fmt: skip
+                found[0].path, sought.about, _clock(found[0].facts), when))  # fmt: skip
 
     def _add(self, one: Found, role: Role, about: str) -> bool:
         """Add a file once; one that both streams go to is of both."""
@@ -150,10 +154,10 @@ class Gathered:
         """Name core files: they are evidence, and are not read."""
         for folder in dict.fromkeys(folders):
             for path in (("%s/core" % folder,), ("%s/core." % folder, name_patterns.ANY)):
-                for one in self.walk.files(path):
-                    if self.window.fits(one.facts) and one.facts.st_size > 0:
+                for file in self.walk.files(path):
+                    if self.window.fits(file.facts) and file.facts.st_size > 0:
                         self.notes.append("a process left a core file: %s (%d MiB, %s)" % (
-                            one.path, one.facts.st_size >> 20, _clock(one.facts)))  # fmt: skip
+                            file.path, file.facts.st_size >> 20, _clock(file.facts)))  # fmt: skip
 
 
 def _is_empty(path: str) -> bool:
@@ -165,11 +169,11 @@ def _short(nodes: Iterable[str]) -> set[str]:
     return {name.partition(".")[0] for name in nodes}
 
 
-def _order(file: Found, one: Sought) -> tuple[object, ...]:
+def _order(file: Found, sought: Sought) -> tuple[object, ...]:
     """Error files first; then by kind; of equal ones rank 0, and those that fell silent first."""
     rank = file.values.get("rank") or file.values.get("local") or ""
     empty = file.facts.st_size == 0
-    return (_FIRST.index(one.role), empty, rank not in ("", "0"), file.facts.st_mtime, len(rank), rank, file.path)
+    return (_FIRST.index(sought.role), empty, rank not in ("", "0"), file.facts.st_mtime, len(rank), rank, file.path)
 
 
 def absent(path: str, about: str) -> str:

@@ -145,7 +145,7 @@ def _of_pbs(asked: str, job: Job, scheduler: Scheduler) -> tuple[Optional[Told],
     if not tasks:
         return told, []
     told = replace(told, notes=(*told.notes, _of_array(tasks, told.index)))
-    return told, [replace(from_pbs.ask(one), owner=owner) for one in tasks[1:MOST_TASKS]]
+    return told, [replace(from_pbs.ask(task), owner=owner) for task in tasks[1:MOST_TASKS]]
 
 
 def _array_of(job: Job, scheduler: Scheduler) -> Job:
@@ -165,19 +165,19 @@ def _subjobs(job: Job, scheduler: Scheduler) -> list[Job]:
     indices = _indices(job.attributes.get("array_indices_submitted", ""))
     names = [job.id.replace("[]", "[%d]" % index) for index in indices[:MOST_ASKED]]
     try:
-        found = [one for one in scheduler.jobs(names).values() if one.attributes]
+        jobs = [one for one in scheduler.jobs(names).values() if one.attributes]
     except SchedulerError:
         return []
-    return from_slurm.failed_first(found) if found else []
+    return from_slurm.failed_first(jobs) if jobs else []
 
 
 def _indices(text: str) -> list[int]:
     """Return the indices of `1-9:2` or `1,3,5-7`."""
     out: list[int] = []
     for part in text.split(","):
-        found = re.fullmatch(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,6}))?)?", part.strip(), re.ASCII)
-        if found:
-            low, high, step = int(found[1]), int(found[2] or found[1]), int(found[3] or 1)
+        match = re.fullmatch(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,6}))?)?", part.strip(), re.ASCII)
+        if match:
+            low, high, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
             out += range(low, min(high, low + 100_000) + 1, max(1, step))
     return out
 
@@ -207,7 +207,7 @@ def _of_slurm(asked: str, job: Job, scheduler: Scheduler, commands: Commands) ->
     if not tasks:
         return told, []
     told = replace(told, notes=(*told.notes, _of_array(tasks, chosen.array_index)))
-    others = [replace(of_job(one, "Slurm"), owner=owner) for one in tasks[1:MOST_TASKS]]
+    others = [replace(of_job(task, "Slurm"), owner=owner) for task in tasks[1:MOST_TASKS]]
     return told, others
 
 
@@ -215,7 +215,7 @@ def _with_first(told: Told, parts: Sequence[Job], scheduler: Scheduler) -> Told:
     """Return a part of a heterogeneous job with the output of the first part: that one alone runs the script."""
     first = told.id.partition("+")[0] + "+0"
     try:
-        known = next((one for one in parts if one.id == first), None) or scheduler.jobs([first])[first]
+        known = next((job for job in parts if job.id == first), None) or scheduler.jobs([first])[first]
     except SchedulerError:
         return told
     return replace(told, stdout=known.stdout, stderr=known.stderr) if known.stdout else told
@@ -237,7 +237,7 @@ def _of_array(tasks: Sequence[Job], index: Optional[int]) -> str:
     """Return how many tasks failed, and which one is looked at."""
     which = "task %d" % index if index is not None else "the first part"
     of = "task%s of the array" if index is not None else "part%s of the heterogeneous job"
-    failed = [one for one in tasks if one.ending is not None and one.ending.exit_code != 0]
+    failed = [job for job in tasks if job.ending is not None and job.ending.exit_code != 0]
     if not failed:
         return "no %s failed; this is %s" % (of % "", which)
     if len(failed) == 1:
@@ -258,11 +258,11 @@ def logs_of(job_id: str) -> list[str]:
     The newest first. A task of an array needs its index too: `4711_3`, and `.o39.3` for `39[3]` of PBS. A number behind
     another is the index of that one's task (`slurm-4_3.out` is not of job 3), and behind `rank` a rank.
     """
-    found = re.match(r"(\d+)(?:[_+](\d+)|\[(\d+)\])?", job_id, re.ASCII)
-    if found is None:
+    match = re.match(r"(\d+)(?:[_+](\d+)|\[(\d+)\])?", job_id, re.ASCII)
+    if match is None:
         return []
-    index = found[2] or found[3]
-    number = r"(?<!\d)(?<!\d[_.+-])%s%s(?!\d)" % (found[1], r"[_.-]%s" % index if index else "")
+    index = match[2] or match[3]
+    number = r"(?<!\d)(?<!\d[_.+-])%s%s(?!\d)" % (match[1], r"[_.-]%s" % index if index else "")
     wanted = re.compile(r".*\.[oe]%s|.*%s.*\.(?:out|err|log|txt|OU|ER)" % (number, number), re.DOTALL)
     return [path for _, path in sorted(_own(wanted), reverse=True)[:MOST]]
 
@@ -294,12 +294,12 @@ class Named(NamedTuple):
 def named_job(text: str, scheduler: Optional[Scheduler]) -> Named:
     """Return which job is meant. Raises `Complaint` for what is no id at all, and for a job of another cluster."""
     asked = text.strip()
-    found = _CLUSTER.fullmatch(asked)
-    job = _WAITING.sub(r"\1", found[1] if found else asked)
+    match = _CLUSTER.fullmatch(asked)
+    job = _WAITING.sub(r"\1", match[1] if match else asked)
     if not _ANY.fullmatch(job):
         raise Complaint("%s: is no job id" % asked[:200], "it looks like 4711, 4711_3, 4711+1, or 123.server")
-    if found:
-        _of_this(found[2], asked, scheduler)
+    if match:
+        _of_this(match[2], asked, scheduler)
     if scheduler is not None and scheduler.name == "pbs":
         return Named(job, wrong="" if pbs_ids.is_id(job) else "PBS has no such ids: they look like 123.server, 123[4]")
     step = _STEP.fullmatch(job)

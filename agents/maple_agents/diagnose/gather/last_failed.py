@@ -46,14 +46,14 @@ def last_failed(environ: Optional[Mapping[str, str]] = None, scheduler: Optional
     machine by default. Raises nothing.
     """
     environ = os.environ if environ is None else environ
-    found = [*_within(_remembered), *_scheduled(environ, scheduler)]
-    return max((one for one in found if not _OF_VERIFY.fullmatch(one.name)), key=_when, default=None)
+    lasts = [*_within(_remembered), *_scheduled(environ, scheduler)]
+    return max((last for last in lasts if not _OF_VERIFY.fullmatch(last.name)), key=_when, default=None)
 
 
-def _when(one: Last) -> tuple[float, int]:
+def _when(last: Last) -> tuple[float, int]:
     """Return what puts jobs in order; of two that ended in the same second the one that was submitted last is later."""
-    number = re.match(r"\d{1,18}", one.job, re.ASCII)
-    return one.ended or 0.0, int(number[0]) if number else 0
+    number = re.match(r"\d{1,18}", last.job, re.ASCII)
+    return last.ended or 0.0, int(number[0]) if number else 0
 
 
 def _scheduled(environ: Mapping[str, str], scheduler: Optional[Scheduler]) -> list[Last]:
@@ -62,8 +62,8 @@ def _scheduled(environ: Mapping[str, str], scheduler: Optional[Scheduler]) -> li
     except SchedulerError:
         return []
     user = job_facts.name_of(os.geteuid())
-    found = _within(lambda: _of_jobs(asked.jobs_of(user, ended=True)))
-    return [*found, *_within(lambda: _accounted(user, Commands(environ)))] if asked.name == "slurm" else found
+    lasts = _within(lambda: _of_jobs(asked.jobs_of(user, ended=True)))
+    return [*lasts, *_within(lambda: _accounted(user, Commands(environ)))] if asked.name == "slurm" else lasts
 
 
 def _within(source: Callable[[], Iterable[Last]]) -> list[Last]:
@@ -77,23 +77,23 @@ def _within(source: Callable[[], Iterable[Last]]) -> list[Last]:
 def _remembered() -> Iterator[Last]:
     from ...ask.memory.versions import records
 
-    for one in records(limit=MOST_RECORDS):
-        failure = failure_of(one.outcome) if one.job and one.outcome is not None else None
+    for record in records(limit=MOST_RECORDS):
+        failure = failure_of(record.outcome) if record.job and record.outcome is not None else None
         if failure is not None:
             yield Last(failure.job, failure.name, failure.state, failure.ended or None)
 
 
 def _of_jobs(jobs: Iterable[Job]) -> Iterator[Last]:
-    for one in jobs:
-        state = state_of(one)
-        if state in STATES and not _is_interactive(one):
-            yield Last(whole(one.id), one.name, state, one.ended)
+    for job in jobs:
+        state = state_of(job)
+        if state in STATES and not _is_interactive(job):
+            yield Last(whole(job.id), job.name, state, job.ended)
 
 
 def _is_interactive(job: Job) -> bool:
     """Return whether its output went to a terminal, where it was read: Slurm's BatchFlag, PBS's interactive."""
-    told = job.attributes
-    return told.get("BatchFlag") == "0" or told.get("interactive", "").lower() in ("true", "1")
+    attributes = job.attributes
+    return attributes.get("BatchFlag") == "0" or attributes.get("interactive", "").lower() in ("true", "1")
 
 
 def _accounted(user: str, commands: Commands) -> Iterator[Last]:

@@ -45,25 +45,25 @@ def launched(played: Played, facts: Facts) -> Iterator[Sought]:
     yield from dict.fromkeys(wanted for one in played.launched for wanted in _of_launch(one, facts))
 
 
-def _of_launch(one: Launched, facts: Facts) -> Iterator[Sought]:
-    for index, link in enumerate(one.links):
-        cwd = one.cwds[0] if index == 0 else one.cwds[1]
+def _of_launch(launched: Launched, facts: Facts) -> Iterator[Sought]:
+    for index, link in enumerate(launched.links):
+        cwd = launched.cwds[0] if index == 0 else launched.cwds[1]
         if link.name == "srun":
-            yield from _srun(link, one, cwd, facts)
+            yield from _srun(link, launched, cwd, facts)
         elif link.name in _TORCHRUN:
-            yield from _torchrun(link, one, cwd, facts)
+            yield from _torchrun(link, launched, cwd, facts)
         elif link.name == "deepspeed":
             yield from _deepspeed(link, cwd, facts)
         elif link.name in _MPI:
             yield from _mpiexec(link, cwd, facts)
-    yield from _variables(one, facts)
-    yield from _program(one, facts)
+    yield from _variables(launched, facts)
+    yield from _program(launched, facts)
 
 
-def _srun(link: Link, one: Launched, cwd: Text | None, facts: Facts) -> Iterator[Sought]:
+def _srun(link: Link, launched: Launched, cwd: Text | None, facts: Facts) -> Iterator[Sought]:
     chdir = _option(link, "chdir")
-    out = _option(link, "output") or one.variables.get(b"SLURM_STDOUTMODE")
-    err = _option(link, "error") or one.variables.get(b"SLURM_STDERRMODE")
+    out = _option(link, "output") or launched.variables.get(b"SLURM_STDOUTMODE")
+    err = _option(link, "error") or launched.variables.get(b"SLURM_STDERRMODE")
     streams: tuple[tuple[Text | None, Role], ...] = ((out, "both" if err is None else "stdout"), (err, "stderr"))
     for text, role in streams:
         path = _srun_path(text, facts)
@@ -71,7 +71,7 @@ def _srun(link: Link, one: Launched, cwd: Text | None, facts: Facts) -> Iterator
             path = name_patterns.below(name_patterns.text(pieces(chdir, facts)), path)  # a task opens it, where it runs
         place = seen_from(cwd, path, facts) if path else None
         if place is not None:
-            yield Sought(place, role, "output of the srun in line %d" % one.line, named=True)
+            yield Sought(place, role, "output of the srun in line %d" % launched.line, named=True)
 
 
 def _srun_path(text: Text | None, facts: Facts) -> Path:
@@ -85,16 +85,16 @@ def _srun_path(text: Text | None, facts: Facts) -> Path:
     return joined(out)
 
 
-def _torchrun(link: Link, one: Launched, cwd: Text | None, facts: Facts) -> Iterator[Sought]:
+def _torchrun(link: Link, launched: Launched, cwd: Text | None, facts: Facts) -> Iterator[Sought]:
     """`LOG_DIR/RUN_xxxx/attempt_N/LOCAL_RANK/stderr.log` and error.json (torch 2.13)."""
-    folder = _option(link, "log-dir", "logdir") or one.variables.get(b"PET_LOG_DIR")
+    folder = _option(link, "log-dir", "logdir") or launched.variables.get(b"PET_LOG_DIR")
     path = seen_from(cwd, pieces(folder, facts), facts) if folder is not None else None
     if folder is None and (_option(link, "redirects") or Text()).raw not in (b"", b"0"):
         yield Sought((), "stderr", "torchrun's --redirects without --log-dir writes to /tmp of each node", named=True)
     if path is None:
         return
     inside = ("/", ANY, "/attempt_", Wild("attempt", True), "/", Wild("local", True), "/")
-    about = "torchrun's --log-dir, line %d" % one.line
+    about = "torchrun's --log-dir, line %d" % launched.line
     yield Sought(joined((*path, *inside, "error.json")), "error-file", about)
     for name, role in _STREAMS:
         yield Sought(joined((*path, *inside, name + ".log")), role, about)
@@ -150,35 +150,35 @@ def _prte(text: Text | None) -> Text | None:
     return None
 
 
-def _variables(one: Launched, facts: Facts) -> Iterator[Sought]:
+def _variables(launched: Launched, facts: Facts) -> Iterator[Sought]:
     for name in (b"NCCL_DEBUG_FILE", b"RCCL_DEBUG_FILE", b"TORCHELASTIC_ERROR_FILE", b"I_MPI_DEBUG_OUTPUT"):
-        text = one.variables.get(name)
+        text = launched.variables.get(name)
         if text is None or not text.raw:
             continue
         out: list[name_patterns.Piece] = []
         for piece in pieces(text, facts):
             out += name_patterns.nccl(piece) if isinstance(piece, str) else [piece]
-        path = seen_from(one.cwds[1], joined(out), facts)
+        path = seen_from(launched.cwds[1], joined(out), facts)
         if path is not None:
             role: Role = "error-file" if name == b"TORCHELASTIC_ERROR_FILE" else "trace"
             yield Sought(path, role, "%s names it" % name.decode())
 
 
-def _program(one: Launched, facts: Facts) -> Iterator[Sought]:
+def _program(launched: Launched, facts: Facts) -> Iterator[Sought]:
     """What libraries write unasked; files and folders that the program's own options name: logs in the latter, and in
     the folders below.
     """
     for unasked, says in _UNASKED:
-        usual = seen_from(one.cwds[1], unasked, facts)
+        usual = seen_from(launched.cwds[1], unasked, facts)
         if usual is not None:
             yield Sought(usual, "both", says, shared=True)
-    words = one.program
+    words = launched.program
     for index, text in enumerate(words):
         name, equals, _ = text.raw.lstrip(b"-+").partition(b"=")
         if name not in (*_FOLDERS, *_FILES) or (not equals and not text.raw.startswith(b"-")):
             continue
         value = text.slice(text.raw.index(b"=") + 1) if equals else words[index + 1] if index + 1 < len(words) else None
-        path = seen_from(one.cwds[1], pieces(value, facts), facts) if value is not None and value.raw else None
+        path = seen_from(launched.cwds[1], pieces(value, facts), facts) if value is not None and value.raw else None
         if path is None or path == ("/",):
             continue
         about = "--%s of the program" % os.fsdecode(name)
@@ -191,8 +191,8 @@ def _program(one: Launched, facts: Facts) -> Iterator[Sought]:
 
 
 def _option(link: Link, *names: str) -> Text | None:
-    found = link.option(*names)
-    return found.value if found is not None else None
+    option = link.option(*names)
+    return option.value if option is not None else None
 
 
 class Sought(NamedTuple):
@@ -222,22 +222,22 @@ class Facts(NamedTuple):
 
 def redirected(played: Played, facts: Facts) -> Iterator[Sought]:
     """Yield the files that commands of the script are redirected to."""
-    for one in played.written:
-        yield from _written(one, facts)
+    for written in played.written:
+        yield from _written(written, facts)
     yield from _of_more_rounds(played.written, facts)
 
 
-def _written(one: Written, facts: Facts) -> Iterator[Sought]:
-    path = pieces(one.path, facts)
+def _written(written: Written, facts: Facts) -> Iterator[Sought]:
+    path = pieces(written.path, facts)
     if name_patterns.text(path).startswith("/dev/"):
         return
-    place = seen_from(one.cwd, path, facts)
-    where = "line %d of the script writes to it" % one.line
+    place = seen_from(written.cwd, path, facts)
+    where = "line %d of the script writes to it" % written.line
     if place is None:
-        where = "line %d of the script writes to %s" % (one.line, name_patterns.text(path))
-        yield Sought((), one.role, where, named=True)
+        where = "line %d of the script writes to %s" % (written.line, name_patterns.text(path))
+        yield Sought((), written.role, where, named=True)
         return
-    yield Sought(place, one.role, where, named=True, alone=SUBMITTED_TOKEN in one.path.raw)
+    yield Sought(place, written.role, where, named=True, alone=SUBMITTED_TOKEN in written.path.raw)
 
 
 def _of_more_rounds(written: tuple[Written, ...], facts: Facts) -> Iterator[Sought]:

@@ -22,7 +22,7 @@ def with_submitted(case: Case, logs: Sequence[str], site_id: Optional[str]) -> C
 
     A number in a name is believed to be the job's id only where the log lies where that job wrote: ids repeat.
     """
-    told = next((told for log in logs for told in _jobs(log)), None)
+    told = next((job for log in logs for job in _jobs(log)), None)
     if told is None or told.script is None:
         return case
     site, known_by = places.site_for(told, site_id)

@@ -71,43 +71,43 @@ def slurm(pattern: str, values: Mapping[str, str]) -> Path:
     """
     if "\\" in pattern:
         return (pattern.replace("\\", ""),)
-    return _pieces(pattern, _SIGN, lambda found: _slurm_sign(found, values))
+    return _pieces(pattern, _SIGN, lambda match: _slurm_sign(match, values))
 
 
 def by_task(pattern: str) -> bool:
     """Return whether each task, or each node, writes a file of its own: it opens it in the folder where it runs."""
-    return "\\" not in pattern and any(found[2] in "tnN" for found in _SIGN.finditer(pattern))
+    return "\\" not in pattern and any(match[2] in "tnN" for match in _SIGN.finditer(pattern))
 
 
-def _slurm_sign(found: re.Match[str], values: Mapping[str, str]) -> Path:
-    width, sign = min(int(found[1] or 0), 10), found[2]
+def _slurm_sign(match: re.Match[str], values: Mapping[str, str]) -> Path:
+    width, sign = min(int(match[1] or 0), 10), match[2]
     if sign in values:
         value = values[sign]
         return (value.rjust(width, "0") if sign in _NUMBERS and value.isdigit() else value,)
     if sign == "J" and "j" in values:
         return (values["j"] + ".", _OF_TASKS["s"])  # job.step
-    return (_OF_TASKS.get(sign, found[0]),)
+    return (_OF_TASKS.get(sign, match[0]),)
 
 
 def _pieces(text: str, sign: re.Pattern[str], piece: Callable[[re.Match[str]], Path]) -> Path:
     out: list[Piece] = []
     at = 0
-    for found in sign.finditer(text):
-        out += [text[at : found.start()], *piece(found)]
-        at = found.end()
+    for match in sign.finditer(text):
+        out += [text[at : match.start()], *piece(match)]
+        at = match.end()
     return joined([*out, text[at:]])
 
 
 def hydra(pattern: str) -> Path:
     """Return the pieces of `-outfile-pattern` (Hydra 4.0: %r rank, %g process group, %p proxy, %h host)."""
     wild = {"r": Wild("rank", True), "g": Wild("", True), "p": Wild("place", True), "h": Wild("node")}
-    return _pieces(pattern, re.compile("%([rgph])"), lambda found: (wild[found[1]],))
+    return _pieces(pattern, re.compile("%([rgph])"), lambda match: (wild[match[1]],))
 
 
 def nccl(pattern: str) -> Path:
     """Return the pieces of NCCL_DEBUG_FILE: %h is the host, %p the process."""
     wild = {"h": Wild("node"), "p": Wild("", True)}
-    return _pieces(pattern, re.compile("%([hp])"), lambda found: (wild[found[1]],))
+    return _pieces(pattern, re.compile("%([hp])"), lambda match: (wild[match[1]],))
 
 
 def joined(pieces: Iterable[Piece]) -> Path:
@@ -210,9 +210,9 @@ class Walk:
     def files(self, path: Path) -> Iterator[Found]:
         """Yield the regular files that *path* may mean, whenever they were changed. Links to such files count."""
         if is_known(path):
-            found = regular("".join(str(piece) for piece in path))
-            if found is not None:
-                yield Found("".join(str(piece) for piece in path), found, {})
+            status = regular("".join(str(piece) for piece in path))
+            if status is not None:
+                yield Found("".join(str(piece) for piece in path), status, {})
             return
         names = list(components(path))
         count = 0

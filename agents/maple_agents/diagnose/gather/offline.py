@@ -46,9 +46,9 @@ def by_files(
     """
     if state and state not in STATES:
         raise Complaint("--state %s: there is no such state" % state, "there are %s" % ", ".join(STATES))
-    found, wrong = log_files(logs)
+    files, wrong = log_files(logs)
     source = source_of(script) if script is not None else None
-    if not found and (logs or source is None):
+    if not files and (logs or source is None):
         raise Complaint(wrong[0] if wrong else "nothing to read", "name a log that you can read: --log FILE")
     site, known_by = known_site(site_id, source or b"")
     asked = (
@@ -61,9 +61,9 @@ def by_files(
         site_known_by=known_by,
         asked=asked,
         name="" if script is None else "stdin" if script == "-" else os.path.basename(script),
-        logs=tuple(found),
+        logs=tuple(files),
         missing=tuple(wrong),
-        notes=tuple(masked(line) for line in left_unread(asked, site, found)) if asked is not None else (),
+        notes=tuple(masked(line) for line in left_unread(asked, site, files)) if asked is not None else (),
     )
 
 
@@ -77,7 +77,7 @@ def log_files(names: Sequence[str]) -> tuple[list[LogFile], list[str]]:
 
     Of a folder that holds logs they are read.
     """
-    found: list[LogFile] = []
+    files: list[LogFile] = []
     wrong: list[str] = []
     seen: set[tuple[int, int]] = set()
     for name in [one for named in names for one in _or_inside(named, wrong)]:
@@ -86,8 +86,8 @@ def log_files(names: Sequence[str]) -> tuple[list[LogFile], list[str]]:
             wrong.append("%s: %s" % (name, why))
         elif key is not None and key not in seen:
             seen.add(key)
-            found.append(described(name))
-    return _one_is_both(found), wrong
+            files.append(described(name))
+    return _one_is_both(files), wrong
 
 
 def _or_inside(name: str, wrong: list[str]) -> Sequence[str]:
@@ -130,11 +130,11 @@ def described(name: str) -> LogFile:
     return LogFile(name, role, int(rank[1]) if rank else None, "", "named by the user")  # type: ignore[arg-type]
 
 
-def _one_is_both(found: list[LogFile]) -> list[LogFile]:
+def _one_is_both(log_files: list[LogFile]) -> list[LogFile]:
     """A single file whose name says stdout may hold both streams (`-j oe`, no `-e`)."""
-    if len(found) == 1 and found[0].role == "stdout" and found[0].rank is None:
-        return [replace(found[0], role="both")]
-    return found
+    if len(log_files) == 1 and log_files[0].role == "stdout" and log_files[0].rank is None:
+        return [replace(log_files[0], role="both")]
+    return log_files
 
 
 __all__ = ["by_files", "described", "log_files"]
@@ -172,8 +172,10 @@ def _beside(asked: Submission, site: Site, read: Sequence[LogFile], folder: str)
     made = Gathered(Window())
     made.given(read)
     before = len(made.logs)
-    made.sought([one for one in (*redirected(played, facts), *launched(played, facts)) if not one.shared])
-    return sorted(one.path for one in made.logs[before:] if one.path.startswith(folder.rstrip("/") + "/"))
+    made.sought([sought for sought in (*redirected(played, facts), *launched(played, facts)) if not sought.shared])
+    return sorted(
+        log_file.path for log_file in made.logs[before:] if log_file.path.startswith(folder.rstrip("/") + "/")
+    )
 
 
 # The logs in a folder that the user names: what is called like one, of the newest run where several lie there.

@@ -67,8 +67,8 @@ def _of_kind(site_id: str, name: str) -> int | None:
     try:
         filename = path(site_id)
         with open(filename, "rb") as file:
-            found = parse(file.read(), filename)
-        node = found.node.get(name)
+            site_file = parse(file.read(), filename)
+        node = site_file.node.get(name)
     except (OSError, ValueError, AttributeError):
         return None
     if node is None or node.gpu_memory_gib is None:

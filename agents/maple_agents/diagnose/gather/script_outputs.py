@@ -143,8 +143,8 @@ def _taken_for_set(source: bytes) -> set[bytes]:
 
     One with a default beside it may well have been unset.
     """
-    used = {found[1] or found[2] for found in _USED.finditer(source)}
-    return used - {found[1] for found in _DOUBTED.finditer(source)}
+    used = {match[1] or match[2] for match in _USED.finditer(source)}
+    return used - {match[1] for match in _DOUBTED.finditer(source)}
 
 
 class _Interpreter(Interpreter):
@@ -184,15 +184,15 @@ class _Interpreter(Interpreter):
                 self._note(word(_as_any_task(shell), redirect.target, self.substitute), shell, role)
 
     def _tee(self, command: Simple, shell: Shell, role: Role) -> None:
-        names = [one for one in command.words[1:] if not self._handed_on(one, shell, role)]
-        for text in (text for one in names for text in fields(_as_any_task(shell), one, self.substitute)):
+        names = [name for name in command.words[1:] if not self._handed_on(name, shell, role)]
+        for text in (text for name in names for text in fields(_as_any_task(shell), name, self.substitute)):
             if not text.raw.startswith(b"-"):
                 self._note(text, shell, role)
 
     def _handed_on(self, target: Word, shell: Shell, role: Role) -> bool:
         """Return whether it goes to a process, `>(tee log)`; what that one writes to is noted."""
         inside = [part for part in target.parts if isinstance(part, ProcessSub)]
-        for one in (one for part in inside for one in commands(part.body)):
+        for one in (command for part in inside for command in commands(part.body)):
             if isinstance(one, Simple):
                 self._redirected(one.redirects, shell, role)
                 if name_of(one) == b"tee":
@@ -200,9 +200,9 @@ class _Interpreter(Interpreter):
         return bool(inside)
 
     def _note(self, path: Text, shell: Shell, role: Role) -> None:
-        one = Written(path, shell.cwd, role, self.line, shell.place.task)
-        if path.raw and all(seen[:3] != one[:3] for seen in self.heard):
-            self.heard.append(one)
+        written = Written(path, shell.cwd, role, self.line, shell.place.task)
+        if path.raw and all(seen[:3] != written[:3] for seen in self.heard):
+            self.heard.append(written)
 
     scene_source = b""  # the script, in which lines are counted
 
@@ -292,15 +292,15 @@ def name_of(command: Simple) -> bytes:
     return _literal(command.words[0]).rsplit(b"/", 1)[-1] if command.words else b""
 
 
-def _literal(one: nodes.Word) -> bytes:
-    return one.parts[0].text if len(one.parts) == 1 and isinstance(one.parts[0], nodes.Literal) else b""
+def _literal(word: nodes.Word) -> bytes:
+    return word.parts[0].text if len(word.parts) == 1 and isinstance(word.parts[0], nodes.Literal) else b""
 
 
 def prints(command: Command) -> bool:
     """Return whether a command, or all that is inside of it, only writes data or messages."""
     if isinstance(command, Simple):
-        words = [_literal(one) for one in command.words]
-        named = [one for one in words[1:] if not one.startswith(b"-")] if name_of(command) in _STARTING else []
+        words = [_literal(word) for word in command.words]
+        named = [word for word in words[1:] if not word.startswith(b"-")] if name_of(command) in _STARTING else []
         return not words or name_of(command) in _PRINTING or not _PRINTING.isdisjoint((*named[:1], *named[-1:]))
     inner = list(_inside(command))
     return bool(inner) and all(prints(one) for one in inner)

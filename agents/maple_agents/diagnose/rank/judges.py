@@ -78,9 +78,9 @@ def of_entry(entry: Entry, score: float, lead: float, votes: Sequence[Vote | Non
 
 def seen_by_both(entry: Entry, score: float, lead: float, votes: Sequence[Vote | None]) -> dict[str, float]:
     """Return what the confidence in an entry's cause is made of, each 0 to 1."""
-    cast = [one for one in votes if one is not None]
-    agree = max((one.strength for one in cast if one.cause == entry.cause), default=0.0)
-    other = [one.strength for one in cast if one.cause not in (entry.cause, *NO_CLASS)]
+    cast = [vote for vote in votes if vote is not None]
+    agree = max((vote.strength for vote in cast if vote.cause == entry.cause), default=0.0)
+    other = [vote.strength for vote in cast if vote.cause not in (entry.cause, *NO_CLASS)]
     return {
         "one": 1.0,
         "score": min(score, 8.0) / 8,
@@ -90,7 +90,7 @@ def seen_by_both(entry: Entry, score: float, lead: float, votes: Sequence[Vote |
         "agree": agree,
         "agrees": float(agree > 0),
         "against": 0.0 if agree else max(other, default=0.0),
-        "alike, of no class": 0.0 if agree else max((one.likeness for one in cast), default=0.0),
+        "alike, of no class": 0.0 if agree else max((vote.likeness for vote in cast), default=0.0),
         "facts": float(not votes),
     }
 
@@ -101,8 +101,8 @@ def _share(weights: Mapping[str, float], seen: Mapping[str, float]) -> float:
 
 
 def _second(cause: str, votes: Iterable[Vote | None]) -> str:
-    cast = sorted((one for one in votes if one is not None), key=lambda one: -one.likeness)
-    names = (name for one in cast for name in (one.cause, one.second))
+    cast = sorted((vote for vote in votes if vote is not None), key=lambda vote: -vote.likeness)
+    names = (name for vote in cast for name in (vote.cause, vote.second))
     return next((name for name in names if name and name not in (cause, *NO_CLASS)), "")
 
 
@@ -115,10 +115,10 @@ def by_lines(digest: Digest, out: Collection[Place], voter: Voter) -> Named | No
     rows = candidates(digest, voter, weights_in_force(), frozenset(out))
     if not rows or rows[0].vote is None or not deadly(rows[0].event, digest):
         return None
-    said, sure = rows[0].vote, _share(sureness_in_force().get("lines", {}), seen_by_lines(rows[0]))
-    if said.cause in NO_CLASS or said.strength < ALONE or sure < LEAST:
+    vote, sure = rows[0].vote, _share(sureness_in_force().get("lines", {}), seen_by_lines(rows[0]))
+    if vote.cause in NO_CLASS or vote.strength < ALONE or sure < LEAST:
         return None
-    return Named(said.cause, rows[0].event, Judgement(sure, True, ("lines",), _second(said.cause, (said,))))
+    return Named(vote.cause, rows[0].event, Judgement(sure, True, ("lines",), _second(vote.cause, (vote,))))
 
 
 def seen_by_lines(row: Candidate) -> dict[str, float]:

@@ -65,12 +65,12 @@ class Ranked:
 
 
 def ranked(
-    found: Sequence[Match], known: Mapping[str, Entry], facts: Mapping[str, Fact], digest: Digest
+    matches: Sequence[Match], known: Mapping[str, Entry], facts: Mapping[str, Fact], digest: Digest
 ) -> tuple[tuple[Ranked, ...], tuple[Match, ...]]:
     """Return the causes, the likeliest first, and the matches that are cascade, in order of time."""
-    harmless = {one.evidence for one in found if known[one.entry].role == "harmless"}
+    harmless = {one.evidence for one in matches if known[one.entry].role == "harmless"}
     by_entry: dict[str, list[Match]] = {}
-    for one in found:
+    for one in matches:
         if one.evidence not in harmless:
             by_entry.setdefault(one.entry, []).append(one)
     candidates = [
@@ -80,25 +80,25 @@ def ranked(
         and (made := _candidate(name, entry, by_entry.get(name, []), facts, digest)) is not None
     ]
     causes = [_shown(one, by_entry, known) for one in _ordered(_unexplained(candidates, known))]
-    told = {match.event.place for cause in causes for match in cause.matches}
-    cascade = [one for one in found if one.event.place not in told and one.evidence not in harmless]
+    places = {match.event.place for cause in causes for match in cause.matches}
+    cascade = [one for one in matches if one.event.place not in places and one.evidence not in harmless]
     return tuple(causes), tuple(cascade)
 
 
-def _shown(one: Ranked, by_entry: Mapping[str, Sequence[Match]], known: Mapping[str, Entry]) -> Ranked:
+def _shown(ranked: Ranked, by_entry: Mapping[str, Sequence[Match]], known: Mapping[str, Entry]) -> Ranked:
     """Give a cause that was found by facts alone the lines that say the same, the last first: the scheduler's word
     stands at the end.
     """
-    if one.matches or known[one.entry].match:
-        return one
-    same = [match for name, rows in by_entry.items() if _says_it(known[name], one) for match in rows]
+    if ranked.matches or known[ranked.entry].match:
+        return ranked
+    same = [match for name, rows in by_entry.items() if _says_it(known[name], ranked) for match in rows]
     last = sorted(same, key=lambda match: -match.order)
-    return replace(one, matches=tuple(replace(match, values={}) for match in last[:3]))
+    return replace(ranked, matches=tuple(replace(match, values={}) for match in last[:3]))
 
 
-def _says_it(entry: Entry, one: Ranked) -> bool:
+def _says_it(entry: Entry, ranked: Ranked) -> bool:
     """Return whether *entry*'s words may stand for a cause that has none of its own; for "unknown": how it ended."""
-    return entry.cause in ENDINGS if one.cause == "unknown" else entry.cause == one.cause
+    return entry.cause in ENDINGS if ranked.cause == "unknown" else entry.cause == ranked.cause
 
 
 def _candidate(
@@ -108,12 +108,12 @@ def _candidate(
         return None
     if not matches and not entry.needs:
         return None
-    kept = [one for one in matches if _allowed(entry, {**facts, **_of_event(one.event)})]
+    kept = [match for match in matches if _allowed(entry, {**facts, **_of_event(match.event)})]
     if matches and not kept or not matches and not _allowed(entry, facts):
         return None
-    best = max((_alive(one.event, digest) for one in kept), default=0.0)
+    best = max((_alive(match.event, digest) for match in kept), default=0.0)
     confirmed = sum(
-        holds(one, {**facts, **(_of_event(kept[0].event) if kept else {})}) is True for one in entry.confirms
+        holds(confirm, {**facts, **(_of_event(kept[0].event) if kept else {})}) is True for confirm in entry.confirms
     )
     score = WEIGHT[entry.weight] + min(confirmed, 2) + best + (SYMPTOM if entry.role == "symptom" else 0.0)
     return Ranked(name, entry.cause, entry.role, score, tuple(kept)) if score >= LEAST else None
@@ -122,7 +122,7 @@ def _candidate(
 def _allowed(entry: Entry, facts: Mapping[str, Fact]) -> bool:
     if entry.needs and holds(entry.needs, facts) is not True:
         return False
-    return not any(holds(one, facts) is True for one in entry.excludes)
+    return not any(holds(exclude, facts) is True for exclude in entry.excludes)
 
 
 def _of_event(event: Event) -> dict[str, Fact]:
@@ -162,43 +162,47 @@ def survived(event: Event, digest: Digest) -> bool:
 def said_to_have_ended(place: Place, digest: Digest) -> bool:
     """Return whether a process is said to have ended right behind *place*: others may train on, this one does not."""
     return any(
-        one.severity == Severity.FATAL and one.place.file == place.file and 0 < one.place.line - place.line <= NEXT
-        for one in digest.events
+        event.severity == Severity.FATAL
+        and event.place.file == place.file
+        and 0 < event.place.line - place.line <= NEXT
+        for event in digest.events
     )
 
 
-def _later(one: Place | None, other: Place) -> bool:
-    return one is not None and one.file == other.file and one.line > other.line
+def _later(place: Place | None, other: Place) -> bool:
+    return place is not None and place.file == other.file and place.line > other.line
 
 
 def _unexplained(candidates: Sequence[Ranked], known: Mapping[str, Entry]) -> list[Ranked]:
     """Leave out what another candidate explains; of two that explain each other both stay."""
     return [
-        one for one in candidates if not any(_explains(other, one, known) for other in candidates if other is not one)
+        ranked
+        for ranked in candidates
+        if not any(_explains(other, ranked, known) for other in candidates if other is not ranked)
     ]
 
 
-def _said_better(one: Ranked, other: Ranked, known: Mapping[str, Entry]) -> bool:
-    """Return whether *one* is known by the kind of its exception only, and *other* by the words of the same event."""
-    if not _by_kind(known[one.entry]) or _by_kind(known[other.entry]):
+def _said_better(ranked: Ranked, other: Ranked, known: Mapping[str, Entry]) -> bool:
+    """Return whether *ranked* is known by its exception alone, and *other* by the words of the same event."""
+    if not _by_kind(known[ranked.entry]) or _by_kind(known[other.entry]):
         return False
-    return {match.event.place for match in one.matches} <= {match.event.place for match in other.matches}
+    return {match.event.place for match in ranked.matches} <= {match.event.place for match in other.matches}
 
 
 def _by_kind(entry: Entry) -> bool:
     return bool(entry.exception or entry.frame) and entry.weight != "strong"
 
 
-def _explains(other: Ranked, one: Ranked, known: Mapping[str, Entry]) -> bool:
-    if _said_better(other, one, known):
+def _explains(other: Ranked, ranked: Ranked, known: Mapping[str, Entry]) -> bool:
+    if _said_better(other, ranked, known):
         return False
-    if _said_better(one, other, known):
+    if _said_better(ranked, other, known):
         return True
     words = known[other.entry].explains
-    back = known[one.entry].explains
-    if one.role == "symptom" and other.role == "cause" and other.score >= WEIGHT["fair"]:
+    back = known[ranked.entry].explains
+    if ranked.role == "symptom" and other.role == "cause" and other.score >= WEIGHT["fair"]:
         return other.entry not in back and other.cause not in back  # else both would be gone
-    if one.entry not in words and one.cause not in words:
+    if ranked.entry not in words and ranked.cause not in words:
         return False
     return other.entry not in back and other.cause not in back
 
@@ -207,50 +211,54 @@ def _ordered(candidates: Iterable[Ranked]) -> list[Ranked]:
     """Return the causes by score; one that is later than another as sure as it is loses for that."""
     rows = list(candidates)
     late = [
-        (one.score + (LATER if any(_beats(other, one) for other in rows if other is not one) else 0.0), one)
-        for one in rows
+        (ranked.score + (LATER if any(_beats(other, ranked) for other in rows if other is not ranked) else 0.0), ranked)
+        for ranked in rows
     ]
     late.sort(key=lambda row: (-row[0], _first(row[1])))
-    return [Ranked(one.entry, one.cause, one.role, score, one.matches) for score, one in late]
+    return [Ranked(ranked.entry, ranked.cause, ranked.role, score, ranked.matches) for score, ranked in late]
 
 
-def _beats(other: Ranked, one: Ranked) -> bool:
-    """Return whether *other* is as sure, and was first; or the program was past *one* when it died of *other*."""
-    if other.score < one.score:
+def _beats(other: Ranked, ranked: Ranked) -> bool:
+    """Return whether *other* is as sure, and was first; or the program was past *ranked* when it died of *other*."""
+    if other.score < ranked.score:
         return False
-    return _passed(one, other) or _first(other) < _first(one) and not _passed(other, one)
+    return _passed(ranked, other) or _first(other) < _first(ranked) and not _passed(other, ranked)
 
 
-def _passed(other: Ranked, one: Ranked) -> bool:
-    """Return whether the program was past what *other* complains of when it died of *one*: a complaint that ended
+def _passed(other: Ranked, ranked: Ranked) -> bool:
+    """Return whether the program was past what *other* complains of when it died of *ranked*: a complaint that ended
     nothing, ordinary lines of the same file behind it, then the end of a process.
     """
-    if not other.matches or not one.matches:
+    if not other.matches or not ranked.matches:
         return False
-    complaint, death = other.matches[0].event, one.matches[0].event
+    complaint, death = other.matches[0].event, ranked.matches[0].event
     if complaint.exception or complaint.severity == Severity.FATAL or complaint.place.file != death.place.file:
         return False
     ended = death.exception or death.severity == Severity.FATAL or death.behind == 0
     return bool(ended) and complaint.behind - death.behind >= PASSED
 
 
-def _first(one: Ranked) -> int:
+def _first(ranked: Ranked) -> int:
     """Return the order of the first event; facts alone come before everything that a log says."""
-    return one.matches[0].order if one.matches else -1
+    return ranked.matches[0].order if ranked.matches else -1
 
 
 def unread(
-    first: Ranked, found: Sequence[Match], known: Mapping[str, Entry], facts: Mapping[str, Fact], digest: Digest
+    first: Ranked, matches: Sequence[Match], known: Mapping[str, Entry], facts: Mapping[str, Fact], digest: Digest
 ) -> Event | None:
     """Return the error before *first* that no entry knows, where *first* is of a kind that may follow from another."""
     if not first.matches or not may_follow(first.entry, known) or _as_the_scheduler_says(first, facts):
         return None
-    told = {one.event.place for one in found if stands(known[one.entry], facts) or known[one.entry].role == "harmless"}
+    places = {
+        match.event.place
+        for match in matches
+        if stands(known[match.entry], facts) or known[match.entry].role == "harmless"
+    }
     claimed = first.matches[0]
     for event in digest.events[: claimed.order]:
-        if event.severity >= Severity.ERROR and event.place not in told and _doubtful(event, claimed.event, digest):
+        if event.severity >= Severity.ERROR and event.place not in places and _doubtful(event, claimed.event, digest):
             return event
-    return _reason_below(first, told, digest) if _says_little(known[first.entry]) else None
+    return _reason_below(first, places, digest) if _says_little(known[first.entry]) else None
 
 
 def _says_little(entry: Entry) -> bool:
@@ -258,13 +266,17 @@ def _says_little(entry: Entry) -> bool:
     return entry.role == "symptom" and entry.weight != "strong"
 
 
-def _reason_below(first: Ranked, told: Collection[Place], digest: Digest) -> Event | None:
+def _reason_below(first: Ranked, places: Collection[Place], digest: Digest) -> Event | None:
     """Return the error that nobody knows right below the last words of *first*: a stack ends with the reason."""
     last = first.matches[-1].event
-    mine = (one for one in digest.events if one.place.file == last.place.file and one.rank == last.rank)
-    near = (one for one in mine if 0 < one.place.line - last.place.line <= NEAR)
-    bad = (one for one in near if one.severity == Severity.ERROR and not one.exception and one.place not in told)
-    return next((one for one in bad if not _HEADING.search(bare(one.text))), None)
+    mine = (event for event in digest.events if event.place.file == last.place.file and event.rank == last.rank)
+    near = (event for event in mine if 0 < event.place.line - last.place.line <= NEAR)
+    bad = (
+        event
+        for event in near
+        if event.severity == Severity.ERROR and not event.exception and event.place not in places
+    )
+    return next((event for event in bad if not _HEADING.search(bare(event.text))), None)
 
 
 def _as_the_scheduler_says(first: Ranked, facts: Mapping[str, Fact]) -> bool:

@@ -53,24 +53,24 @@ def telling(digest: Digest, out: Collection[Place]) -> Event | None:
 
     *out*: places of events that are known not to.
     """
-    errors = [one for one in digest.events if one.severity >= Severity.ERROR and one.place not in out]
+    errors = [event for event in digest.events if event.severity >= Severity.ERROR and event.place not in out]
     weights = weights_in_force()
     if len(errors) < 2 or not weights:
         return errors[0] if errors else None
     rows = candidates(digest, vote, weights, frozenset(out))
-    return next((one.event for one in rows if one.event.severity >= Severity.ERROR), errors[0])
+    return next((candidate.event for candidate in rows if candidate.event.severity >= Severity.ERROR), errors[0])
 
 
 def candidates(
     digest: Digest, vote: Voter, weights: Mapping[str, float], out: frozenset[Place] = frozenset()
 ) -> list[Candidate]:
     """Return the events that may tell the cause, the likeliest first; *out*: places of those that are known not to."""
-    events = [one for one in digest.events if one.severity >= Severity.WARNING and one.place not in out]
+    events = [event for event in digest.events if event.severity >= Severity.WARNING and event.place not in out]
     events = events if len(events) <= MOST else [*events[: MOST // 2], *events[-MOST // 2 :]]
-    votes = [vote(one.text) for one in events]
+    votes = [vote(event.text) for event in events]
     values = [
-        sum(weights.get(name, 0.0) * value for name, value in seen(one, digest, events, said).items())
-        for one, said in zip(events, votes, strict=True)
+        sum(weights.get(name, 0.0) * value for name, value in seen(event, digest, events, said).items())
+        for event, said in zip(events, votes, strict=True)
     ]
     rows = [Candidate(*row) for row in zip(events, votes, _shares(values), strict=True)]
     return sorted(rows, key=lambda row: -row.share)

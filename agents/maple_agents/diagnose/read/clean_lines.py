@@ -59,7 +59,7 @@ def _last_state(line: bytes) -> bytes:
     if b"\r" not in line:
         return line
     line = _QUOTED_RETURN.sub(rb"\\r", line[-4 * USUAL.raw :])
-    states = [one for one in line.split(b"\r") if one.strip()]
+    states = [part for part in line.split(b"\r") if part.strip()]
     return states[-1] if states else b""
 
 
@@ -72,6 +72,6 @@ def _harmless(text: str) -> str:
     return _CONTROLS.sub(_kept, text)
 
 
-def _kept(found: re.Match[str]) -> str:
+def _kept(match: re.Match[str]) -> str:
     """Return the character if it draws something: no controls, marks of direction, private or unknown ones."""
-    return "" if unicodedata.category(found[0]) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") else found[0]
+    return "" if unicodedata.category(match[0]) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") else match[0]

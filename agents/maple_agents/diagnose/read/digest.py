@@ -58,9 +58,9 @@ def _with_ranks(logs: Sequence[LogFile]) -> Iterator[LogFile]:
     """Yield *logs*; where several names differ by the number of a rank alone, each gets its rank."""
     alike = Counter(_OF_RANK.sub("rank", file.path) for file in logs if _OF_RANK.search(file.path))
     for file in logs:
-        found = _OF_RANK.search(file.path)
-        several = found is not None and alike[_OF_RANK.sub("rank", file.path)] > 1
-        yield replace(file, rank=int(found[1])) if found and several and file.rank is None else file
+        match = _OF_RANK.search(file.path)
+        several = match is not None and alike[_OF_RANK.sub("rank", file.path)] > 1
+        yield replace(file, rank=int(match[1])) if match and several and file.rank is None else file
 
 
 def _told(story: Story) -> Story:
@@ -70,13 +70,13 @@ def _told(story: Story) -> Story:
 
 
 def _ranks(stories: Sequence[Story]) -> dict[int, Place]:
-    found = {rank: Place(one.stream.file.path, number) for one in stories for rank, number in one.ranks.items()}
+    found = {rank: Place(story.stream.file.path, number) for story in stories for rank, number in story.ranks.items()}
     return dict(sorted(found.items()))
 
 
 def _last_progress(stories: Sequence[Story]) -> Place | None:
     """Return where training is told of last, in the file that tells of it most."""
-    most = max(stories, key=lambda one: one.progress if one.last_progress else 0, default=None)
+    most = max(stories, key=lambda story: story.progress if story.last_progress else 0, default=None)
     return Place(most.stream.file.path, most.last_progress) if most is not None and most.last_progress else None
 
 

@@ -19,15 +19,15 @@ def english(text: str) -> str:
     """Return *text* with what the C library and bash say in another language in English, and all else as it is."""
     if not _screen()(text.encode("utf-8", "surrogatepass")):
         return text
-    text = _LINE.sub(lambda found: ": line %s: " % next(filter(None, found.groups())), text)
-    text = _died().sub(lambda found: found["before"] + str(found.lastgroup), text)
-    return _said().sub(lambda found: (": " if found["gap"] else "") + english_of()[found["said"]], text)
+    text = _LINE.sub(lambda match: ": line %s: " % next(filter(None, match.groups())), text)
+    text = _died().sub(lambda match: match["before"] + str(match.lastgroup), text)
+    return _said().sub(lambda match: (": " if match["gap"] else "") + english_of()[match["said"]], text)
 
 
 @cache
 def _screen() -> Callable[[bytes], Found]:
     words = {*english_of(), *_forms(_LINES), *_forms(KILLED), *_forms(ABORTED)}
-    return automaton(tuple(sorted(one.encode() for one in words)))
+    return automaton(tuple(sorted(word.encode() for word in words)))
 
 
 @cache
@@ -45,8 +45,8 @@ def _said() -> re.Pattern[str]:
 
 def _forms(words: Iterable[str]) -> set[str]:
     """Return *words*, and each as it is read where its letters could not be."""
-    return {form for one in words for form in forms(one)}
+    return {form for word in words for form in forms(word)}
 
 
 def _any(words: Iterable[str]) -> str:
-    return "|".join(re.escape(one) for one in sorted(words, key=lambda one: (-len(one), one)))
+    return "|".join(re.escape(word) for word in sorted(words, key=lambda one: (-len(one), one)))

@@ -50,9 +50,11 @@ class Search:
 
     def __init__(self, anchors: Iterable[bytes] = (), fast: bool = True) -> None:
         sorts: dict[bytes, Sort] = dict.fromkeys(WORDS, Sort.WORD)
-        sorts.update((one.lower(), Sort.WORD) for one in sentence_literals())
+        sorts.update((literal.lower(), Sort.WORD) for literal in sentence_literals())
         sorts.update(dict.fromkeys(FRAMES, Sort.FRAME))
-        sorts.update(dict.fromkeys((one.lower() for one in anchors if one.strip().lower() not in sorts), Sort.ANCHOR))
+        sorts.update(
+            dict.fromkeys((anchor.lower() for anchor in anchors if anchor.strip().lower() not in sorts), Sort.ANCHOR)
+        )
         sorts.update(dict.fromkeys(OPENERS, Sort.OPENS))
         self.sorts = tuple(sorts.values())
         self._literals = tuple(sorts)
@@ -104,7 +106,7 @@ def expression(literals: tuple[bytes, ...]) -> Callable[[bytes], Found]:
     numbers = {literal: number for number, literal in enumerate(literals)}
     ordered = sorted(literals, key=len, reverse=True)
     pattern = re.compile(b"|".join(re.escape(one) for one in ordered))
-    return lambda small: [(numbers[one[0]], one.start(), one.end()) for one in pattern.finditer(small)]
+    return lambda small: [(numbers[match[0]], match.start(), match.end()) for match in pattern.finditer(small)]
 
 
 # What the C library and bash say, in the languages that a user's locale may choose: `sentences.txt`.

@@ -60,7 +60,7 @@ class Opened:
         if start.startswith(GZIP):
             yield from self._unpacked(limits)
             return
-        mark = next((one for one in BOMS if start.startswith(one)), b"")
+        mark = next((bom for bom in BOMS if start.startswith(bom)), b"")
         os.lseek(self._fd, len(mark), os.SEEK_SET)
         self.bytes = len(mark)
         yield from _recoded(self._plain(limits), BOMS.get(mark, ""))

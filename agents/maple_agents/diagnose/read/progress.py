@@ -90,7 +90,7 @@ def is_progress(words: str) -> bool:
 
 def ended_well(words: Sequence[str]) -> str:
     """Return the last of *words*, lines at the end of a log, that says that all is done; "" for none."""
-    return next((one for one in reversed(words) if _says_done(one)), "")
+    return next((word for word in reversed(words) if _says_done(word)), "")
 
 
 def _says_done(words: str) -> bool:
@@ -139,5 +139,5 @@ def run_of(begun: Sequence[int], number: int) -> int:
 
 
 def _job(said: str) -> str:
-    found = _JOB.search(said)
-    return next(filter(None, found.groups()), "") if found else ""
+    match = _JOB.search(said)
+    return next(filter(None, match.groups()), "") if match else ""

@@ -84,8 +84,8 @@ class Chosen:
             self._region(here, range(len(here) - 1, len(here) - took - 1, -1))
             left -= took
         self._recent.clear()
-        for one in self._late:
-            self._kept.setdefault(one.number, one)
+        for kept in self._late:
+            self._kept.setdefault(kept.number, kept)
         return [self._kept[number] for number in sorted(self._kept)]
 
     def _region(self, here: Rows, wanted: range) -> None:
@@ -196,12 +196,12 @@ class Chosen:
             self._seen[key] = seen + 1
         self._store(Kept(number, raw, sort, key, drawn(here.lines[row])))
 
-    def _store(self, one: Kept) -> None:
-        self._bytes += len(one.raw)
+    def _store(self, kept: Kept) -> None:
+        self._bytes += len(kept.raw)
         if len(self._kept) < self.limits.kept and self._bytes < self.limits.bytes:
-            self._kept[one.number] = one
+            self._kept[kept.number] = kept
         else:
-            self._late.append(one)
+            self._late.append(kept)
 
     def _count(self, here: Rows, key: int, sort: Sort, members: list[int]) -> None:
         if here.first <= self.limits.head:  # those at the beginning are kept already

@@ -106,8 +106,8 @@ def by_words(words: str) -> Severity:
 def _level(words: str) -> Severity | None:
     if _PYTHON.search(words[:400]):
         return Severity.WARNING
-    found = _SAID.match(words) or _KEYED.search(words[:400])
-    if found is not None:
-        return _LEVELS.get(found["word"].lower())
+    match = _SAID.match(words) or _KEYED.search(words[:400])
+    if match is not None:
+        return _LEVELS.get(match["word"].lower())
     spread = _SPREAD.search(words[:80])
     return _LEVELS[(spread["word"] or spread["dashed"]).lower()] if spread else None

@@ -41,7 +41,7 @@ def without_learned(lines: Sequence[Line]) -> None:
     """Take from the words of *lines* the prefixes that its tracebacks bear, numbers aside."""
     known = [re.compile(pattern) for pattern in _patterns(lines)]
     for line in lines if known else ():
-        found = next((found for one in known if (found := one.match(line.words))), None)
+        found = next((match for one in known if (match := one.match(line.words))), None)
         if found is not None:
             line.words = line.words[found.end() :]
             process = _PROCESS.search(found[0])
@@ -176,27 +176,27 @@ def _near(kept: list[Kept]) -> list[bool]:
     return near
 
 
-def _ordinary(one: Kept, text: str, used: Labels) -> Line:
+def _ordinary(kept: Kept, text: str, used: Labels) -> Line:
     """Return a line that is part of no event: only who says it is looked at, where its beginning may tell that."""
     told = prefix(text, used, None) if text.startswith(("[", "(")) or used.any else Prefix()
-    return Line(one.number, text, text[told.start :], told, one.sort, one.key)
+    return Line(kept.number, text, text[told.start :], told, kept.sort, kept.key)
 
 
-def _line(one: Kept, text: str, used: Labels, clock: Clock) -> Line:
+def _line(kept: Kept, text: str, used: Labels, clock: Clock) -> Line:
     told = prefix(text, used, clock)
-    if one.sort is not None:
+    if kept.sort is not None:
         told.node = told.node or node_said(text)
     told.moment = told.moment or (clock.said(text) if "CANCELLED AT" in text else None)
     words = text[told.start :]
-    return Line(one.number, text, words if one.sort is None else english(words), told, one.sort, one.key)
+    return Line(kept.number, text, words if kept.sort is None else english(words), told, kept.sort, kept.key)
 
 
 def _file_labels(story: Story, lines: list[Line]) -> None:
     """Give all lines the rank and node of a file that is of one process."""
     file = story.stream.file
     rank, local = file.rank, None
-    if rank is None and (found := _TORCHRUN.search(file.path)):
-        local = int(found[1])
+    if rank is None and (match := _TORCHRUN.search(file.path)):
+        local = int(match[1])
     for line in lines:
         _fill(line.told, rank, local, file.node)
     known = _global_ranks(lines)
@@ -214,10 +214,10 @@ def _global_ranks(lines: list[Line]) -> dict[int, int]:
     return {local: rank for local, rank in pairs if local is not None and rank is not None and seen[local] == 1}
 
 
-def _fill(told: Prefix, rank: int | None, local: int | None, node: str) -> None:
-    told.rank = rank if told.rank is None else told.rank
-    told.local = local if told.local is None else told.local
-    told.node = told.node or node
+def _fill(prefix: Prefix, rank: int | None, local: int | None, node: str) -> None:
+    prefix.rank = rank if prefix.rank is None else prefix.rank
+    prefix.local = local if prefix.local is None else prefix.local
+    prefix.node = prefix.node or node
 
 
 def _count(story: Story, kept: list[Kept], lines: list[Line], chosen: Chosen) -> None:
@@ -246,12 +246,14 @@ def _worn_share(chosen: Chosen) -> float:
     """Return the share of the lines that were not looked at, and sound bad, where words of many lines were worn."""
     if not chosen.worn or not chosen.samples:
         return 0.0
-    return sum(one.sort is not None and bool(by_words(plain(one.raw))) for one in chosen.samples) / len(chosen.samples)
+    return sum(kept.sort is not None and bool(by_words(plain(kept.raw))) for kept in chosen.samples) / len(
+        chosen.samples
+    )
 
 
 def _sampled(story: Story, chosen: Chosen, unseen: int) -> int:
     """Return about how many of the lines that were not kept tell of progress."""
-    telling = [one.number for one in chosen.samples if is_progress(plain(one.raw))]
+    telling = [kept.number for kept in chosen.samples if is_progress(plain(kept.raw))]
     if not telling or not unseen:
         return 0
     story.last_progress = max(story.last_progress, telling[-1])

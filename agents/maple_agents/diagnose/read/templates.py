@@ -20,7 +20,7 @@ class Screened:
         self.expression = re.compile(pattern, flags)
         self.any_case = bool(flags & re.I)
         self.literals = needed(pattern, flags)
-        small = {one.lower() if self.any_case else one for one in self.literals}
+        small = {literal.lower() if self.any_case else literal for literal in self.literals}
         self._find = automaton(tuple(sorted(one.encode() for one in small))) if small else None
 
     def search(self, text: str) -> re.Match[str] | None:
@@ -106,8 +106,8 @@ def shape(text: str) -> str:
     return " ".join("*" if _NAME.search(word) else word for word in text.split()[:WORDS])
 
 
-def _masked(found: re.Match[str]) -> str:
-    fault = found["fault"] or ""
-    if fault and not fault.lower().startswith("task") and re.fullmatch(r"-?\d{1,5}", found["number"]):
-        return found[0]
+def _masked(match: re.Match[str]) -> str:
+    fault = match["fault"] or ""
+    if fault and not fault.lower().startswith("task") and re.fullmatch(r"-?\d{1,5}", match["number"]):
+        return match[0]
     return fault + "#"

@@ -19,16 +19,16 @@ ENDINGS = frozenset(("time_limit", "cancelled_by_user", "preempted_or_requeued",
 
 
 def with_signs(
-    given: Mapping[str, Fact], found: Sequence[Match], known: Mapping[str, Entry], digest: Digest
+    given: Mapping[str, Fact], matches: Sequence[Match], known: Mapping[str, Entry], digest: Digest
 ) -> dict[str, Fact]:
     """Return *given* with "signs" (ids and classes of what was found) and "log.silent", which those decide.
 
     An entry whose own needs do not hold is no sign. A log is silent that holds nothing of the job but harmless words
     and what the scheduler said when it ended it.
     """
-    kept = [one for one in found if stands(known[one.entry], given)]
-    signs = {one.entry for one in kept} | {known[one.entry].cause for one in kept}
-    return {**given, "signs": tuple(sorted(signs)), "log.silent": _silent(given, found, known, digest)}
+    kept = [match for match in matches if stands(known[match.entry], given)]
+    signs = {match.entry for match in kept} | {known[match.entry].cause for match in kept}
+    return {**given, "signs": tuple(sorted(signs)), "log.silent": _silent(given, matches, known, digest)}
 
 
 def stands(entry: Entry, given: Mapping[str, Fact]) -> bool:
@@ -40,12 +40,14 @@ def stands(entry: Entry, given: Mapping[str, Fact]) -> bool:
     return own and (not needs or holds(needs, given) is True)
 
 
-def _silent(given: Mapping[str, Fact], found: Sequence[Match], known: Mapping[str, Entry], digest: Digest) -> Fact:
+def _silent(given: Mapping[str, Fact], matches: Sequence[Match], known: Mapping[str, Entry], digest: Digest) -> Fact:
     if given.get("log.silent") is not False or digest.progress or digest.ended_well:
         return given.get("log.silent")
-    quiet = {one.event.place for one in found if _quiet(known[one.entry])}
-    quiet -= {one.event.place for one in found if _speaks(known[one.entry]) and stands(known[one.entry], given)}
-    loud = [one for one in digest.events if one.severity >= Severity.ERROR and one.place not in quiet]
+    quiet = {match.event.place for match in matches if _quiet(known[match.entry])}
+    quiet -= {
+        match.event.place for match in matches if _speaks(known[match.entry]) and stands(known[match.entry], given)
+    }
+    loud = [event for event in digest.events if event.severity >= Severity.ERROR and event.place not in quiet]
     few = isinstance(ordinary := given.get("log.ordinary"), int) and ordinary <= FEW_LINES
     return few and not loud
 
@@ -99,9 +101,9 @@ def _of_job(ended: Ended) -> dict[str, Fact]:
 
 
 def _of_logs(digest: Digest, logs: int) -> dict[str, Fact]:
-    read = [one for one in digest.streams if not one.wrong or one.lines or one.wrong == EMPTY]
-    errors = sum(one.count for one in digest.events if one.severity >= Severity.ERROR)
-    lines = sum(one.lines for one in read)
+    read = [stream for stream in digest.streams if not stream.wrong or stream.lines or stream.wrong == EMPTY]
+    errors = sum(event.count for event in digest.events if event.severity >= Severity.ERROR)
+    lines = sum(stream.lines for stream in read)
     if not read:
         return {"log.missing": True, "log.silent": None}
     return {
@@ -135,17 +137,17 @@ def _set(case: Case, digest: Digest) -> Fact:
         return None
     names = {name for name, value in case.asked.environment.items() if value}
     names |= set(_ASSIGNED.findall(_COMMENT.sub(b"", case.asked.script)))
-    logged = {name for one in digest.events for pair in _LOGGED.findall(one.text) for name in pair if name}
+    logged = {name for event in digest.events for pair in _LOGGED.findall(event.text) for name in pair if name}
     return tuple(sorted({name.decode("utf-8", "replace") for name in names} | logged))
 
 
 def _of_plan(decision: Decision | None) -> dict[str, Fact]:
     if decision is None or decision.verdict == "unread":
         return {}
-    proven = {one.code for one in decision.findings if one.proven}
+    proven = {finding.code for finding in decision.findings if finding.proven}
     told: dict[str, Fact] = {
         "findings": tuple(sorted(proven)),
-        "advice": tuple(sorted({one.code for one in decision.findings} - proven)),
+        "advice": tuple(sorted({finding.code for finding in decision.findings} - proven)),
     }
     return {**told, **_of_launches(decision.plan)} if decision.plan else told
 

@@ -31,7 +31,7 @@ class Match:
 
 def matches(events: Sequence[Event], known: Mapping[str, Entry]) -> tuple[Match, ...]:
     """Return every entry that is known by words, with the events that say them, in the order of *events*."""
-    return tuple(found for order, event in enumerate(events) for found in _of_event(event, order, known))
+    return tuple(match for order, event in enumerate(events) for match in _of_event(event, order, known))
 
 
 def _of_event(event: Event, order: int, known: Mapping[str, Entry]) -> Iterator[Match]:

@@ -92,7 +92,7 @@ def story(first: Diagnosis, rounds: int, attempt: Try) -> Story:
 
 def untried(diagnosis: Diagnosis, tried: set[Copy]) -> Cure | None:
     """Return the best fix that gives a script or command line that was not submitted yet, None for none."""
-    return next((one for one in diagnosis.cures if changes(one) and result(one, diagnosis) not in tried), None)
+    return next((cure for cure in diagnosis.cures if changes(cure) and result(cure, diagnosis) not in tried), None)
 
 
 def changes(cure: Cure) -> bool:
@@ -155,9 +155,11 @@ def story_rows(story: Story) -> list[str]:
     ]
 
 
-def _cells(one: Attempt) -> tuple[str, ...]:
-    cause = "-" if one.ran else one.after.causes[0].cause
-    return tuple(safe(cell) for cell in (str(one.number), one.job, one.how, one.state, cause, one.cure.says))
+def _cells(attempt: Attempt) -> tuple[str, ...]:
+    cause = "-" if attempt.ran else attempt.after.causes[0].cause
+    return tuple(
+        safe(cell) for cell in (str(attempt.number), attempt.job, attempt.how, attempt.state, cause, attempt.cure.says)
+    )
 
 
 def _short(text: str) -> str:
@@ -189,7 +191,7 @@ def _near(path: str) -> str:
 def story_json(story: Story) -> dict[str, object]:
     """Return the keys that rounds add to the JSON of `maple-fix`; every text may be shown as it is."""
     made = safe_object({
-        "rounds": [_told(one) for one in story.attempts],
+        "rounds": [_told(attempt) for attempt in story.attempts],
         "ended": {
             "how": story.end.value,
             "why": story.why or None,
@@ -201,16 +203,16 @@ def story_json(story: Story) -> dict[str, object]:
     return made
 
 
-def _told(one: Attempt) -> dict[str, object]:
-    first = one.after.causes[0]
+def _told(attempt: Attempt) -> dict[str, object]:
+    first = attempt.after.causes[0]
     return {
-        "round": one.number,
-        "fix": {"kind": one.cure.kind, "says": one.cure.says, "safety": one.cure.safety},
-        "copy": one.copy,
-        "how": one.how,
-        "job": one.job or None,
-        "state": one.state,
-        "ran": one.ran,
+        "round": attempt.number,
+        "fix": {"kind": attempt.cure.kind, "says": attempt.cure.says, "safety": attempt.cure.safety},
+        "copy": attempt.copy,
+        "how": attempt.how,
+        "job": attempt.job or None,
+        "state": attempt.state,
+        "ran": attempt.ran,
         "cause": {"class": first.cause, "says": first.says, "confidence": round(first.confidence, 2)},
     }
 

@@ -287,11 +287,11 @@ def submit(argv: Sequence[str], scheduler: str, cwd: str, environ: Mapping[str, 
         said = run_command([command, *argv[1:]], timeout=SUBMIT, env=environ, cwd=cwd)
     except SchedulerError as error:
         raise NotTried("%s: %s; see whether it was submitted all the same" % (argv[0], error.text)) from error
-    found = _ANSWERS[scheduler].search(said.out)
-    if said.code or found is None:
+    match = _ANSWERS[scheduler].search(said.out)
+    if said.code or match is None:
         lines = (said.err or said.out).strip().splitlines()
         raise NotTried("%s: %s" % (argv[0], lines[-1] if lines else "exited with %d" % said.code))
-    return found[1]
+    return match[1]
 
 
 def waited(

@@ -75,15 +75,15 @@ def explain_verified(made: Verified, asked: Submission, site: Site) -> Diagnosis
     known = entries()
     with tempfile.TemporaryDirectory(prefix="maple-explained-") as folder:
         files = _written(folder, made)
-        digest = _renamed(read(tuple(files), anchors(known)), {one.path: one.about for one in files})
-    case = Case(_ended(made), asked.scheduler, site, asked, _name(asked), tuple(_shown(one) for one in files))
+        digest = _renamed(read(tuple(files), anchors(known)), {log_file.path: log_file.about for log_file in files})
+    case = Case(_ended(made), asked.scheduler, site, asked, _name(asked), tuple(_shown(log_file) for log_file in files))
     if made.verdict.result.value == "passed":
         return Diagnosis(
             case, (replace(UNKNOWN, cause="none", says="its launch lines run with mini-apps", confidence=SURE),)
         )
     decision = decide(asked, site, read_file if asked.uid == os.getuid() else None)
-    found = _with_verdict(diagnose(case, digest, decision, known), made)
-    return replace(found, cures=cures(found, digest, decision, known))
+    diagnosis = _with_verdict(diagnose(case, digest, decision, known), made)
+    return replace(diagnosis, cures=cures(diagnosis, digest, decision, known))
 
 
 def _name(asked: Submission) -> str:
@@ -143,34 +143,34 @@ def _renamed(digest: Digest, names: Mapping[str, str]) -> Digest:
     """Return *digest* with what the files hold in place of their paths, which are gone."""
     return replace(
         digest,
-        streams=tuple(replace(one, file=_shown(one.file)) for one in digest.streams),
+        streams=tuple(replace(stream, file=_shown(stream.file)) for stream in digest.streams),
         events=tuple(
             replace(
-                one,
-                place=replace(one.place, file=names[one.place.file]),
-                last=replace(one.last, file=names[one.last.file]) if one.last else None,
+                event,
+                place=replace(event.place, file=names[event.place.file]),
+                last=replace(event.last, file=names[event.last.file]) if event.last else None,
             )
-            for one in digest.events
+            for event in digest.events
         ),
     )
 
 
-def _with_verdict(found: Diagnosis, made: Verified) -> Diagnosis:
-    """Return *found* with the verdict's cause first, where ranks prove it or nothing else is known."""
-    first = found.causes[0]
+def _with_verdict(diagnosis: Diagnosis, made: Verified) -> Diagnosis:
+    """Return *diagnosis* with the verdict's cause first, where ranks prove it or nothing else is known."""
+    first = diagnosis.causes[0]
     for reason in made.verdict.reasons:
         by_ranks = BY_RANKS.get(reason.kind)
         if by_ranks is not None and first.cause not in (by_ranks, *SAME, *FINER.get(reason.kind, ())):
-            return _first(found, _cause(reason, by_ranks, SURE))
+            return _first(diagnosis, _cause(reason, by_ranks, SURE))
     words = next((BY_WORDS[one.kind] for one in made.verdict.reasons if one.kind in BY_WORDS), None)
     if words is not None and first.cause in ("unknown", "none"):
-        return _first(found, _cause(made.verdict.reasons[0], words, LIKELY))
-    return found if first.cause != "none" else _first(found, _unknown(made))
+        return _first(diagnosis, _cause(made.verdict.reasons[0], words, LIKELY))
+    return diagnosis if first.cause != "none" else _first(diagnosis, _unknown(made))
 
 
-def _first(found: Diagnosis, cause: Cause) -> Diagnosis:
-    others = [one for one in found.causes if one.cause not in ("unknown", "none", cause.cause)]
-    return replace(found, causes=(cause, *(replace(one, confidence=0.0) for one in others)), excerpt=())
+def _first(diagnosis: Diagnosis, cause: Cause) -> Diagnosis:
+    others = [one for one in diagnosis.causes if one.cause not in ("unknown", "none", cause.cause)]
+    return replace(diagnosis, causes=(cause, *(replace(other, confidence=0.0) for other in others)), excerpt=())
 
 
 def _cause(reason: Reason, name: str, confidence: float) -> Cause:

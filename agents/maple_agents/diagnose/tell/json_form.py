@@ -38,12 +38,13 @@ def _told(diagnosis: Diagnosis) -> Object:
         "cause": _cause(first),
         "evidence": _lines(first.evidence),
         "cascade": _lines(diagnosis.cascade),
-        "fixes": [_cure(one, diagnosis) for one in diagnosis.cures],
+        "fixes": [_cure(cure, diagnosis) for cure in diagnosis.cures],
         "by": first.by,
-        "others": [{**_cause(one), "evidence": _lines(one.evidence)} for one in diagnosis.causes[1:]],
+        "others": [{**_cause(cause), "evidence": _lines(cause.evidence)} for cause in diagnosis.causes[1:]],
         "excerpt": _lines(diagnosis.excerpt),
         "documents": [
-            {"file": one.file, "line": one.line, "heading": one.heading, "text": one.text} for one in diagnosis.cited
+            {"file": cited.file, "line": cited.line, "heading": cited.heading, "text": cited.text}
+            for cited in diagnosis.cited
         ],
         "advice": diagnosis.advice or None,
         "here": list(here(diagnosis)),
@@ -71,7 +72,7 @@ def _again(cause: Cause) -> Object | None:
 
 
 def _lines(lines: Iterable[Evidence]) -> list[Object]:
-    return [{"file": one.file, "line": one.line, "text": one.text} for one in lines]
+    return [{"file": evidence.file, "line": evidence.line, "text": evidence.text} for evidence in lines]
 
 
 def _cure(cure: Cure, diagnosis: Diagnosis) -> Object:
@@ -81,7 +82,7 @@ def _cure(cure: Cure, diagnosis: Diagnosis) -> Object:
         "safety": cure.safety,
         "diff": difference(cure, diagnosis) or None,
         "argv": None if cure.argv is None else safe_words(cure.argv),
-        "steps": [filled(one, diagnosis) for one in cure.steps],
+        "steps": [filled(step, diagnosis) for step in cure.steps],
         "held_back": cure.held_back or None,
     }
 
@@ -114,14 +115,14 @@ def _job(diagnosis: Diagnosis) -> str:
     if diagnosis.case.ended.id:
         return diagnosis.case.ended.id
     lines = [*diagnosis.causes[0].evidence, *diagnosis.cascade]
-    found = {said[1] for one in lines for said in _JOB_SAID.finditer(one.text)}
+    found = {match[1] for evidence in lines for match in _JOB_SAID.finditer(evidence.text)}
     return found.pop() if len(found) == 1 else ""
 
 
 def new(steps: Sequence[str], heading: str) -> list[str]:
     """Return the steps that say more than the heading above them."""
     said = set(_WORD.findall(heading.lower()))
-    return [one for one in steps if not _is_in(one, said)]
+    return [step for step in steps if not _is_in(step, said)]
 
 
 def _is_in(step: str, said: set[str]) -> bool:
@@ -165,7 +166,9 @@ def _waiting(case: Case, call: str) -> Iterator[str]:
             "squeue --start -j %s" % job if slurm else "qstat -f %s | grep comment" % job
         )
     else:
-        yield from ("it is still running; follow its output: tail -f %s" % short(one.path) for one in case.logs[:1])
+        yield from (
+            "it is still running; follow its output: tail -f %s" % short(log_file.path) for log_file in case.logs[:1]
+        )
     yield "when it has ended: %s" % call
 
 

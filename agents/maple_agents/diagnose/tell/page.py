@@ -82,15 +82,15 @@ def _notes(diagnosis: Diagnosis) -> None:
 
 def _others(first: Cause, causes: Sequence[Cause]) -> None:
     """Print at most two other readings; one that rests on the very lines of the first is the same, said worse."""
-    proof = {(one.file, one.line) for one in first.evidence}
+    proof = {(evidence.file, evidence.line) for evidence in first.evidence}
     told = [one for one in causes if (one.evidence or one.says) and not _same(one, proof)]
-    for at, one in enumerate(told[:2] if first.likely or first.confidence < SURE else []):
-        say("or else: " if at == 0 else " " * 9, "%s (%s)" % (one.says.rstrip("."), one.cause), dim=True)
-        lines(one.evidence[:1], 1, dim=True)
+    for at, cause in enumerate(told[:2] if first.likely or first.confidence < SURE else []):
+        say("or else: " if at == 0 else " " * 9, "%s (%s)" % (cause.says.rstrip("."), cause.cause), dim=True)
+        lines(cause.evidence[:1], 1, dim=True)
 
 
 def _same(cause: Cause, proof: set[tuple[str, int]]) -> bool:
-    return bool(cause.evidence) and {(one.file, one.line) for one in cause.evidence} <= proof
+    return bool(cause.evidence) and {(evidence.file, evidence.line) for evidence in cause.evidence} <= proof
 
 
 def _documents(cited: Sequence[Cited]) -> None:
@@ -147,7 +147,7 @@ def _next(diagnosis: Diagnosis) -> None:
         say("what next:", "")
     for one in told:
         step("  - ", one)
-    if any(_changes(one) and not one.held_back for one in diagnosis.cures):
+    if any(_changes(cure) and not cure.held_back for cure in diagnosis.cures):
         say("", _taken(diagnosis), dim=True)
 
 

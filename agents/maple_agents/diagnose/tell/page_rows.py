@@ -45,14 +45,14 @@ def step(lead: str, text: str) -> None:
         begin = " " * len(lead)
 
 
-def lines(found: Sequence[Evidence], rows: int, bold: bool = False, dim: bool = False) -> None:
+def lines(evidences: Sequence[Evidence], rows: int, bold: bool = False, dim: bool = False) -> None:
     """Print lines of files under the names of the files, each on at most so many rows. *bold*: they are the proof."""
     file = None
-    for one in found:
-        if one.file != file:
-            click.echo(_styled("  " + safe(short(one.file)), "cyan", False, dim), color=drawing.coloured())
-            file = one.file
-        _rows("%6d | " % one.line if one.line else MARGIN, one.text, rows, bold, dim)
+    for evidence in evidences:
+        if evidence.file != file:
+            click.echo(_styled("  " + safe(short(evidence.file)), "cyan", False, dim), color=drawing.coloured())
+            file = evidence.file
+        _rows("%6d | " % evidence.line if evidence.line else MARGIN, evidence.text, rows, bold, dim)
 
 
 def plain(text: str, bold: bool = False, dim: bool = False) -> None:
@@ -130,12 +130,12 @@ def copied(text: str, room: int) -> Iterator[str]:
     if columns(text) <= room:
         yield text
         return
-    found = _COMMAND.search(text)
-    if found is None:
+    match = _COMMAND.search(text)
+    if match is None:
         yield from [text] if _SHELL.search(text) else _prose(text, room)
         return
-    yield from _prose(text[: found.start()].rstrip(), room)
-    command, *more = _PROSE.split(found[0], maxsplit=1)
+    yield from _prose(text[: match.start()].rstrip(), room)
+    command, *more = _PROSE.split(match[0], maxsplit=1)
     yield from _command(command, room)
     for prose in more:
         yield from _prose(prose, room)

@@ -35,8 +35,8 @@ def _fits(says: Says, cause: Cause) -> bool:
 
 
 def _pytorch(site: SiteFile) -> Iterator[str]:
-    for one in site.modules.pytorch[:FEW] if site.modules else ():
-        yield "PyTorch comes with: %s" % "; ".join([*one.load, *([one.then] if one.then else [])])
+    for load in site.modules.pytorch[:FEW] if site.modules else ():
+        yield "PyTorch comes with: %s" % "; ".join([*load.load, *([load.then] if load.then else [])])
 
 
 def _environment(site: SiteFile) -> Iterator[str]:
@@ -53,7 +53,9 @@ def _modules(site: SiteFile) -> Iterator[str]:
 def _tables(site: SiteFile) -> list[tuple[str, PartitionTable]]:
     """Return the partitions or queues that one may ask for; a queue that only takes over from another is none."""
     rows = site.queue if site.scheduler.type == "pbs" else site.partition
-    return [(name, one) for name, one in rows.items() if one.kind != "execution-only"]
+    return [
+        (name, partition_table) for name, partition_table in rows.items() if partition_table.kind != "execution-only"
+    ]
 
 
 def _partitions(site: SiteFile) -> Iterator[str]:
@@ -65,7 +67,9 @@ def _partitions(site: SiteFile) -> Iterator[str]:
 
 
 def _longest(site: SiteFile) -> Iterator[str]:
-    rows = [(one.max_walltime, name) for name, one in _tables(site) if one.max_walltime]
+    rows = [
+        (partition_table.max_walltime, name) for name, partition_table in _tables(site) if partition_table.max_walltime
+    ]
     rows.sort(key=lambda one: -(of_clock(one[0]) or 0))
     if rows:
         yield "longest times: %s" % _list(["%s %s" % (name, time) for time, name in rows])
@@ -83,7 +87,7 @@ def _gpu_memory(site: SiteFile) -> Iterator[str]:
 
 def _behind(site: SiteFile, kind: str) -> str:
     """Return the partition that gives nodes of that kind and no others, else the kind's own name."""
-    return next((name for name, one in _tables(site) if one.node_kinds == [kind]), kind)
+    return next((name for name, partition_table in _tables(site) if partition_table.node_kinds == [kind]), kind)
 
 
 def _host_memory(site: SiteFile) -> Iterator[str]:
@@ -108,10 +112,18 @@ def _ccl(site: SiteFile) -> Iterator[str]:
 
 def _transport(site: SiteFile, begin: tuple[str, ...]) -> Iterator[str]:
     """What holds for every job here; what depends on something is for the site's documents to explain."""
-    rows = [one for one in site.network.variables if not one.when] if site.network else []
-    rows = [one for one in rows if one.name.startswith(begin)]
-    wanted = ["%s=%s" % (one.name, shlex.quote(one.value)) for one in rows if one.status == "recommended" and one.value]
-    unset = [one.name for one in rows if one.status == "avoid"]
+    rows = (
+        [transport_variable for transport_variable in site.network.variables if not transport_variable.when]
+        if site.network
+        else []
+    )
+    rows = [transport_variable for transport_variable in rows if transport_variable.name.startswith(begin)]
+    wanted = [
+        "%s=%s" % (transport_variable.name, shlex.quote(transport_variable.value))
+        for transport_variable in rows
+        if transport_variable.status == "recommended" and transport_variable.value
+    ]
+    unset = [transport_variable.name for transport_variable in rows if transport_variable.status == "avoid"]
     if wanted:
         yield "export " + " ".join(wanted)
     if unset:
@@ -127,13 +139,15 @@ def _proxy(site: SiteFile) -> Iterator[str]:
 
 
 def _places(site: SiteFile) -> Iterator[str]:
-    rows = [one for one in site.path if "/" in one.name + one.value and "NODEFILE" not in one.name]
+    rows = [place for place in site.path if "/" in place.name + place.value and "NODEFILE" not in place.name]
     if rows:
-        yield "places: %s" % _list(["%s (%s)" % (one.name, one.value) if one.value else one.name for one in rows])
+        yield "places: %s" % _list(
+            ["%s (%s)" % (place.name, place.value) if place.value else place.name for place in rows]
+        )
 
 
 def _launchers(site: SiteFile) -> Iterator[str]:
-    told = [name for name, one in site.launcher.items() if one.state in ("preferred", "present")]
+    told = [name for name, launcher_table in site.launcher.items() if launcher_table.state in ("preferred", "present")]
     if told:
         yield "launchers: %s" % _list(told)
 

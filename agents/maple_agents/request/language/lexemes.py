@@ -99,19 +99,19 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def counted(words: Sequence[Token]) -> list[Token]:
     """Return the words with number words as numbers, and "four (4)" as one."""
-    found: list[Token] = []
+    tokens: list[Token] = []
     at = 0
     while at < len(words):
         run = _run(words, at)
         value = number([word.text for word in run]) if run else None
         if value is None:
-            found.append(words[at])
+            tokens.append(words[at])
             at += 1
             continue
         last = words[at + value[1] - 1]
-        found.append(Token(NUMBER, str(value[0]), str(value[0]), words[at].start, last.end, words[at].glued))
+        tokens.append(Token(NUMBER, str(value[0]), str(value[0]), words[at].start, last.end, words[at].glued))
         at += value[1]
-    return _without_doubles([_whole(word) for word in found])
+    return _without_doubles([_whole(word) for word in tokens])
 
 
 def _run(words: Sequence[Token], at: int) -> list[Token]:
@@ -140,17 +140,17 @@ def _said_twice(four: Sequence[Token]) -> bool:
 
 
 def _without_doubles(words: list[Token]) -> list[Token]:
-    found: list[Token] = []
+    tokens: list[Token] = []
     at = 0
     while at < len(words):
         four = words[at : at + 4]
         if _said_twice(four):
-            found.append(four[0]._replace(end=four[3].end))
+            tokens.append(four[0]._replace(end=four[3].end))
             at += 4
             continue
-        found.append(words[at])
+        tokens.append(words[at])
         at += 1
-    return found
+    return tokens
 
 
 def flowing(words: Sequence[Token], text: str) -> list[Token]:
@@ -204,7 +204,7 @@ def with_commas(text: str, plain: str, known: Known) -> str:
     if not pieces:
         return text
     kinds = [list(_kinds(piece, plain, known)) for piece in pieces]
-    if not any(_is_list(found) for found in kinds):
+    if not any(_is_list(kind) for kind in kinds):
         return text
     for piece, found in zip(pieces, kinds, strict=True):
         if _is_list(found) or found[0]:  # where one list stands, "nodes/4h/abc123" goes on with it

@@ -123,12 +123,15 @@ def _of_core(core: str, at: int, glued: bool) -> Iterator[Token]:
         yield Token(NUMBER, minutes, minutes, end - 2, end, True)
         yield Token(WORD, "min", "minute", end, end, True)
     elif _UNITS.match(core):
-        for one in _WITH_UNIT.finditer(core):
-            yield Token(NUMBER, one.group(1), one.group(1), at + one.start(1), at + one.end(1), glued)
-            if one.group(2):
-                yield Token(SIGN, "-", "-", at + one.start(2), at + one.end(2), True)
+        for match in _WITH_UNIT.finditer(core):
+            yield Token(NUMBER, match.group(1), match.group(1), at + match.start(1), at + match.end(1), glued)
+            if match.group(2):
+                yield Token(SIGN, "-", "-", at + match.start(2), at + match.end(2), True)
             yield _word(
-                {"n": "nodes"}.get(one.group(3), one.group(3)), at + one.start(3), True, one.end(3) - one.start(3)
+                {"n": "nodes"}.get(match.group(3), match.group(3)),
+                at + match.start(3),
+                True,
+                match.end(3) - match.start(3),
             )
             glued = True
     else:
@@ -149,8 +152,8 @@ def _of_mixture(core: str, at: int, glued: bool) -> Iterator[Token]:
             yield from _of_core(key.group(3), at + key.start(3), True)
     elif _compound(core):
         dashes = (core[0].isdigit() or core.split("-")[0] in NUMERALS) and core.split("-")[-1] not in NUMERALS
-        for one in _PARTS.finditer(core):
-            yield from _of_part(one.group(), at + one.start(), glued, dashes)
+        for match in _PARTS.finditer(core):
+            yield from _of_part(match.group(), at + match.start(), glued, dashes)
             glued = True
     else:
         yield Token(NAME, core, core, at, at + len(core), glued)
@@ -183,10 +186,10 @@ def _word(text: str, at: int, glued: bool, length: int = 0) -> Token:
     return Token(WORD, text, spelt(text) or text, at, at + (length or len(text)), glued)
 
 
-def _joined(found: Sequence[Token]) -> list[Token]:
+def _joined(tokens: Sequence[Token]) -> list[Token]:
     """Put "1,024" together again, and mark what a dash glues to the word before."""
     joined: list[Token] = []
-    for token in found:
+    for token in tokens:
         if len(joined) > 1 and _thousands(joined[-2], joined[-1], token):
             text = joined[-2].text + token.text
             joined[-2:] = [Token(NUMBER, text, text, joined[-2].start, token.end, joined[-2].glued)]

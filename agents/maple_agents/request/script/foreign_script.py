@@ -49,7 +49,7 @@ def at_site(job: Job, site: Site, site_id: str, notes: tuple[str, ...] = ()) -> 
     lines = launches(state.plan, body)
     if not lines:
         raise Refused(_nothing(state.plan.unread))
-    wrong = tuple(sorted({one.code for one in state.proven()}))
+    wrong = tuple(sorted({finding.code for finding in state.proven()}))
     said = slots(job, state.plan, lines, body.commands, site_id)
     return Foreign(
         job.source,
@@ -195,7 +195,7 @@ class Signals(Part):
 
 def signals() -> list[Signal]:
     """Return every signal. Raises `ValueError` with a line for each mistake where a file is wrong."""
-    return [one for path in paths(KIND).values() for one in tables.read(Signals, path).signal]
+    return [signal for path in paths(KIND).values() for signal in tables.read(Signals, path).signal]
 
 
 def origin(job: Job, sites: list[Site]) -> str:
@@ -215,9 +215,11 @@ def _placed(job: Job, sites: list[Site]) -> list[tuple[str, int]]:
     out: list[tuple[str, int]] = []
     for kind in _PLACES:
         value = (job.settings.value(kind) or b"").decode("utf-8", "replace")
-        for name in filter(None, (one.strip() for one in value.split(","))):
+        for name in filter(None, (part.strip() for part in value.split(","))):
             have = [
-                site.id for site in sites if any((one.name, one.selector) == (name, kind) for one in site.partitions)
+                site.id
+                for site in sites
+                if any((partition.name, partition.selector) == (name, kind) for partition in site.partitions)
             ]
             share = ENOUGH if len(have) == 1 else 2 if len(have) == 2 else 1
             out += [(site_id, share) for site_id in have]
@@ -242,10 +244,10 @@ def _signalled(job: Job, sites: list[Site]) -> list[tuple[str, int]]:
     body = _COMMENT_LINE.sub(b"", job.source).decode("utf-8", "replace")
     modules = "\n".join(_MODULE.findall(body))
     out: list[tuple[str, int]] = []
-    for one in signals():
-        said = {"text": body, "module": modules}.get(one.where)
+    for signal in signals():
+        said = {"text": body, "module": modules}.get(signal.where)
         if said is None:
-            said = (job.settings.value(one.where) or b"").decode("utf-8", "replace")
-        if one.site in known and said and re.search(one.pattern, said):
-            out.append((one.site, one.points))
+            said = (job.settings.value(signal.where) or b"").decode("utf-8", "replace")
+        if signal.site in known and said and re.search(signal.pattern, said):
+            out.append((signal.site, signal.points))
     return out

@@ -37,7 +37,7 @@ def launches(plan: LaunchPlan, body: Body) -> tuple[Launch, ...]:
     for step in plan.steps:
         together.setdefault(_places(step), []).append(step)
     made = [_launch(tuple(steps), body) for steps in together.values()]
-    return tuple(sorted(made, key=lambda one: (one.line, one.at)))
+    return tuple(sorted(made, key=lambda launch: (launch.line, launch.at)))
 
 
 def _places(step: Step) -> tuple[object, ...]:
@@ -64,15 +64,15 @@ def _launch(steps: tuple[Step, ...], body: Body) -> Launch:
 def _top(offset: int, body: Body) -> int:
     """Return the first byte of the script's own entry that holds *offset*, or the here-document that does."""
     documents = [
-        (one.top.start, each.heredoc.span)
-        for one in body.commands
-        for each in one.command.redirects
+        (command.top.start, each.heredoc.span)
+        for command in body.commands
+        for each in command.command.redirects
         if each.heredoc is not None
     ]
     for start, span in documents:
         if span.start <= offset < span.end:
             return start
-    holding = [one.top for one in body.commands if one.top.start <= offset < one.top.end]
+    holding = [command.top for command in body.commands if command.top.start <= offset < command.top.end]
     return min((top.start for top in holding), default=offset)
 
 
@@ -195,8 +195,10 @@ def _end_of_command(start: int, text: Text | None, body: Body) -> int | None:
 def _command_at(start: int, text: Text | None, body: Body) -> Simple | None:
     """Return the innermost command that holds the byte *start* of the script, or of a text in it."""
     commands = body.commands if text is None else found(body.source, text.span.start, text.span.end)
-    holding = [one.command for one in commands if one.command.span.start <= start < one.command.span.end]
-    return min(holding, key=lambda one: one.span.end - one.span.start, default=None)
+    holding = [
+        command.command for command in commands if command.command.span.start <= start < command.command.span.end
+    ]
+    return min(holding, key=lambda simple: simple.span.end - simple.span.start, default=None)
 
 
 def options_kept(link: Link, layout: Sequence[str], source: bytes) -> list[tuple[str, bytes]]:

@@ -50,10 +50,10 @@ def is_transport(name: bytes) -> bool:
 def regions(job: Job, body: Body, launches: tuple[Launch, ...]) -> tuple[Region, ...]:
     """Return the parts in order. Parts may lie within each other: a scheduler's command within a rendezvous."""
     found = [*_directives(job), *_launches(launches, job.source)]
-    for one in body.commands:
-        found += _of_command(one, job.source)
+    for command in body.commands:
+        found += _of_command(command, job.source)
     found += [_region("rendezvous", each.span, job.source, each.name) for each in _rank_settings(body)]
-    return tuple(sorted(set(found), key=lambda one: (one.span, one.kind)))
+    return tuple(sorted(set(found), key=lambda region: (region.span, region.kind)))
 
 
 def _rank_settings(body: Body) -> list[Given]:
@@ -66,12 +66,12 @@ def _region(kind: Kind, span: Span, source: bytes, name: bytes = b"") -> Region:
 
 def _directives(job: Job) -> list[Region]:
     """Every line that some scheduler reads or that looks as if it were read; only those before the first command."""
-    own = [_region("directive", one.span, job.source, one.prefix) for one in job.script.directives]
-    told = {one.span for one in job.script.directives}
+    own = [_region("directive", directive.span, job.source, directive.prefix) for directive in job.script.directives]
+    spans = {directive.span for directive in job.script.directives}
     others = [
         _region("directive", Span(*match.span()), job.source, match[0].split()[0])
         for match in _DIRECTIVE.finditer(job.source)
-        if Span(*match.span()) not in told and not _inside_text(job, match.start())
+        if Span(*match.span()) not in spans and not _inside_text(job, match.start())
     ]
     return own + others
 
@@ -83,8 +83,8 @@ def _inside_text(job: Job, offset: int) -> bool:
 
 
 def _launches(launches: tuple[Launch, ...], source: bytes) -> list[Region]:
-    words = [words for one in launches for words in (one.outer, one.agent) if words is not None]
-    return [_region("launch", span, source, one.name.encode()) for one in words for span in one.spans]
+    words = [words for launch in launches for words in (launch.outer, launch.agent) if words is not None]
+    return [_region("launch", span, source, word.name.encode()) for word in words for span in word.spans]
 
 
 def _of_command(one: Found, source: bytes) -> list[Region]:

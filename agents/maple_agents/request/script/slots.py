@@ -52,8 +52,8 @@ def slots(job: Job, plan: LaunchPlan, launches: tuple[Launch, ...], commands: li
 
 def main(launches: tuple[Launch, ...]) -> Launch | None:
     """Return the launch line of the training: the one with the largest world, the first of equals."""
-    worlds = [one for one in launches if not one.small]
-    return max(worlds or launches, key=lambda one: _world(one), default=None)
+    worlds = [launch for launch in launches if not launch.small]
+    return max(worlds or launches, key=lambda launch: _world(launch), default=None)
 
 
 def _world(launch: Launch) -> int:
@@ -64,9 +64,9 @@ def _world(launch: Launch) -> int:
 def _of_request(job: Job) -> Iterator[Slot]:
     scheduler = job.submission.scheduler
     for option, name in _OPTIONS[scheduler].items():
-        said = job.settings.get(option)
-        if said is not None and said.value:
-            yield Slot(name, said.value.decode("utf-8", "replace").strip("\"'"), _place(said))
+        setting = job.settings.get(option)
+        if setting is not None and setting.value:
+            yield Slot(name, setting.value.decode("utf-8", "replace").strip("\"'"), _place(setting))
     time = job.settings.get(_TIME[scheduler])
     length = seconds(time.value) if time is not None else None
     if time is not None and length:
@@ -80,7 +80,9 @@ def _clocked(value: bytes, scheduler: str, length: int) -> int:
 
 def _of_layout(job: Job, plan: LaunchPlan) -> Iterator[Slot]:
     given = plan.allocation
-    said = next((one for one in map(job.settings.get, _NODES[job.submission.scheduler]) if one is not None), None)
+    said = next(
+        (setting for setting in map(job.settings.get, _NODES[job.submission.scheduler]) if setting is not None), None
+    )
     if said is not None and given.nodes:
         yield Slot("nodes", given.nodes, _place(said))
     if given.gpus_per_node and _asks_gpus(job) is not None:
@@ -96,7 +98,7 @@ def _asks_gpus(job: Job) -> Setting | None:
     if job.submission.scheduler == "pbs":
         chunk = job.settings.get("select")
         return chunk if chunk is not None and b"ngpus=" in chunk.value else job.settings.get("ngpus")
-    return next((one for one in map(job.settings.get, names) if one is not None), None)
+    return next((setting for setting in map(job.settings.get, names) if setting is not None), None)
 
 
 def _of_program(job: Job, launches: tuple[Launch, ...]) -> Iterator[Slot]:
@@ -123,18 +125,18 @@ def _of_program(job: Job, launches: tuple[Launch, ...]) -> Iterator[Slot]:
 
 def _of_shell(job: Job, commands: list[Found]) -> Iterator[Slot]:
     for name in _IMAGES:
-        said = job.settings.get(name)
-        if said is not None and said.value:
-            yield Slot("container", said.value.decode("utf-8", "replace"), _place(said))
-    for one in commands:
-        text = job.source[one.command.span.start : one.command.span.end]
+        setting = job.settings.get(name)
+        if setting is not None and setting.value:
+            yield Slot("container", setting.value.decode("utf-8", "replace"), _place(setting))
+    for command in commands:
+        text = job.source[command.command.span.start : command.command.span.end]
         match = _ENVIRONMENT.match(text)
         if match is not None:
             value = (match[1] or match[2]).decode("utf-8", "replace").strip("\"'")
-            yield Slot("environment", value, _at(job, one))
-        image = _image(one)
+            yield Slot("environment", value, _at(job, command))
+        image = _image(command)
         if image:
-            yield Slot("container", image.decode("utf-8", "replace"), _at(job, one))
+            yield Slot("container", image.decode("utf-8", "replace"), _at(job, command))
 
 
 def _image(one: Found) -> bytes:
@@ -154,16 +156,16 @@ def _at(job: Job, one: Found) -> Origin:
     return Origin("script", "line %d" % line_of(job.source, start), start, end)
 
 
-def _place(said: Setting | None) -> Origin:
-    if said is None or said.origin.kind != "directive":
+def _place(setting: Setting | None) -> Origin:
+    if setting is None or setting.origin.kind != "directive":
         return Origin("script")
-    span = said.origin.value_span or said.origin.span
-    return Origin("script", "line %d" % said.origin.line, *(span or (0, 0)))
+    span = setting.origin.value_span or setting.origin.span
+    return Origin("script", "line %d" % setting.origin.line, *(span or (0, 0)))
 
 
 def slots_of_words(job: Job, site: Site) -> Slots:
     """Return what command line and environment say; the directives of the job's script do not count."""
-    words = Settings(tuple(one for one in job.settings if one.origin.kind != "directive"))
+    words = Settings(tuple(setting for setting in job.settings if setting.origin.kind != "directive"))
     plain = job._replace(settings=words)
     return slots(plain, examined(plain, site).plan, (), [], "")
 

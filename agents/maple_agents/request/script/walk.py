@@ -92,11 +92,11 @@ def _children(node: tuple[object, ...], place: Found) -> Iterator[Found]:
 def given(source: bytes, commands: list[Found]) -> list[Given]:
     """Return every variable that one of the commands gives a value, in order."""
     out: list[Given] = []
-    for one in commands:
-        declares = bool(one.command.words) and bare(source, one.command.words[0]) in DECLARING
-        out += [_assigned(each, one, declares) for each in one.command.assignments if each.subscript is None]
+    for command in commands:
+        declares = bool(command.command.words) and bare(source, command.command.words[0]) in DECLARING
+        out += [_assigned(each, command, declares) for each in command.command.assignments if each.subscript is None]
         if declares:
-            out += [each for word in one.command.words[1:] for each in _declared(source, word, one)]
+            out += [each for word in command.command.words[1:] for each in _declared(source, word, command)]
     return sorted(out, key=lambda each: each.span)
 
 
@@ -132,7 +132,7 @@ def texts(source: bytes) -> list[Text]:
             out += _quoted(source, node)
         if isinstance(node, tuple) and not isinstance(node, (Span, Literal)):
             waiting.extend(node)
-    return sorted(set(out), key=lambda one: one.span)
+    return sorted(set(out), key=lambda text: text.span)
 
 
 def _quoted(source: bytes, word: Word) -> list[Text]:
@@ -149,5 +149,5 @@ def _quoted(source: bytes, word: Word) -> list[Text]:
 
 def context(texts_of: list[Text], offset: int) -> Text | None:
     """Return the innermost text that holds a byte of the source, None for the batch script itself."""
-    inside = [one for one in texts_of if one.span.start <= offset < one.span.end]
-    return min(inside, key=lambda one: one.span.end - one.span.start) if inside else None
+    inside = [text for text in texts_of if text.span.start <= offset < text.span.end]
+    return min(inside, key=lambda text: text.span.end - text.span.start) if inside else None

@@ -22,17 +22,17 @@ _STOPS = frozenset((".", "\n", ";", "!", "?", "。", "；", "！", "？"))
 _EDGE = Piece("\x02", 0, 0)
 
 
-def features(found: Sequence[Piece]) -> list[list[int]]:
+def features(pieces: Sequence[Piece]) -> list[list[int]]:
     """Return the rows of the weights that each piece looks at."""
-    own = [_own(piece.text) for piece in found]
-    heads = [_head(piece.text) for piece in found]
-    return [_of(found, own, heads, at, sentence) for at, sentence in enumerate(_sentences(found))]
+    own = [_own(piece.text) for piece in pieces]
+    heads = [_head(piece.text) for piece in pieces]
+    return [_of(pieces, own, heads, at, sentence) for at, sentence in enumerate(_sentences(pieces))]
 
 
 def _of(
-    found: Sequence[Piece], own: Sequence[tuple[int, ...]], heads: Sequence[int], at: int, sentence: tuple[int, int]
+    pieces: Sequence[Piece], own: Sequence[tuple[int, ...]], heads: Sequence[int], at: int, sentence: tuple[int, int]
 ) -> list[int]:
-    edge, last = _head(_EDGE.text), len(found)
+    edge, last = _head(_EDGE.text), len(pieces)
     rows = [one & _MASK for one in own[at]]
     for place, offset in enumerate(_NEAR, 1):
         beside = at + offset
@@ -54,7 +54,7 @@ def _of(
         ((right * 19 + shape * 11 + 3) * _MIX >> 9) & _MASK,
         ((before * 23 + left * 29 + shape) * _MIX >> 9) & _MASK,
         ((right * 37 + behind * 41 + shape) * _MIX >> 9) & _MASK,
-        (0x51ED + found[at].glued * 977 + shape * 3) & _MASK,
+        (0x51ED + pieces[at].glued * 977 + shape * 3) & _MASK,
     ]
     rows += [((heads[one] ^ 0x77777777) * _MIX >> 8) & _MASK for one in range(max(0, at - _FAR), max(0, at - 3))]
     first, end = sentence
@@ -65,12 +65,12 @@ def _of(
     return rows
 
 
-def _sentences(found: Sequence[Piece]) -> list[tuple[int, int]]:
+def _sentences(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
     """Return for each piece where its sentence begins and ends; a line, and what a semicolon parts, is one too."""
-    ends = [at for at, piece in enumerate(found) if piece.text in _STOPS]
+    ends = [at for at, piece in enumerate(pieces) if piece.text in _STOPS]
     bounds: list[tuple[int, int]] = []
     first = 0
-    for end in [*ends, len(found) - 1]:
+    for end in [*ends, len(pieces) - 1]:
         bounds += [(first, end + 1)] * (end + 1 - len(bounds))
         first = end + 1
     return bounds

@@ -64,9 +64,9 @@ class Reading(NamedTuple):
 
     def held(self, start: int, end: int) -> tuple[str, float]:
         """Return the label that the characters from *start* to *end* have, and how sure it is; "" where they differ."""
-        inside = [one for one in self.pieces if one.piece.start < end and start < one.piece.end]
-        kinds = {OTHER if one.label == ASIDE else one.label for one in inside}
-        return (kinds.pop() if len(kinds) == 1 else "", min((one.margin for one in inside), default=0.0))
+        inside = [tagged for tagged in self.pieces if tagged.piece.start < end and start < tagged.piece.end]
+        kinds = {OTHER if tagged.label == ASIDE else tagged.label for tagged in inside}
+        return (kinds.pop() if len(kinds) == 1 else "", min((tagged.margin for tagged in inside), default=0.0))
 
 
 def read(text: str) -> Reading:
@@ -85,11 +85,11 @@ def spans(text: str, pieces: Sequence[Tagged]) -> Iterator[Span]:
         while last + 1 < len(pieces) and pieces[last + 1].label == pieces[at].label:
             last += 1
         if pieces[at].label not in (OTHER, ASIDE):
-            run = [one for one in pieces[at : last + 1]]
+            run = [tagged for tagged in pieces[at : last + 1]]
             while len(run) > 1 and run[-1].piece.text in _JOINTS:
                 run.pop()
             start, end = run[0].piece.start, run[-1].piece.end
-            yield Span(run[0].label, start, end, text[start:end], min(one.margin for one in run))
+            yield Span(run[0].label, start, end, text[start:end], min(tagged.margin for tagged in run))
         at = last + 1
 
 

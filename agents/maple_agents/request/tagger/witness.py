@@ -76,40 +76,44 @@ def _is_open(own: Said, taken: Collection[str]) -> bool:
 
 def _is_hedged(span: Span, tagger: Reading) -> bool:
     """Tell whether a word of choice stands beside a span: "premium or so", "4 or 8 nodes"."""
-    before = [one.piece.text.lower() for one in tagger.pieces if one.piece.end <= span.start][-1:]
-    behind = [one.piece.text.lower() for one in tagger.pieces if one.piece.start >= span.end][:1]
+    before = [tagged.piece.text.lower() for tagged in tagger.pieces if tagged.piece.end <= span.start][-1:]
+    behind = [tagged.piece.text.lower() for tagged in tagger.pieces if tagged.piece.start >= span.end][:1]
     return not _CHOICES.isdisjoint((*before, *behind))
 
 
-def _is_plain(tagger: Reading, said: Slots) -> bool:
+def _is_plain(tagger: Reading, slots: Slots) -> bool:
     """Tell whether the tagger is sure of every word that nobody read: else what stops may not be all that is lost.
 
     A question too many costs a key; a script that lacks what was said costs a queue wait.
     """
-    used = [(slot.origin.start, slot.origin.end) for slot in said.values()]
-    rest = (one for one in tagger.pieces if one.label == OTHER and one.margin < SURE and _is_word(one.piece.text))
-    return all(any(start <= one.piece.start < end for start, end in used) for one in rest)
+    used = [(slot.origin.start, slot.origin.end) for slot in slots.values()]
+    rest = (
+        tagged
+        for tagged in tagger.pieces
+        if tagged.label == OTHER and tagged.margin < SURE and _is_word(tagged.piece.text)
+    )
+    return all(any(start <= tagged.piece.start < end for start, end in used) for tagged in rest)
 
 
 def _is_word(text: str) -> bool:
     return len(text) > 1 and text.isalpha() and text.lower() not in _FILLERS
 
 
-def _settled(one: Unread, text: str, tagger: Reading, said: Slots, site: Site) -> tuple[Slot | None, Unread | None]:
+def _settled(unread: Unread, text: str, tagger: Reading, slots: Slots, site: Site) -> tuple[Slot | None, Unread | None]:
     """Return the slot that a word fills, or what is left of it to tell or to ask."""
-    places = _places(one.text, text)
-    if not one.stops or not places:
-        return None, one
-    if _holds_nothing(places, tagger) and not _is_marked(one):
-        return None, one._replace(slot="", value="", stops=False)
+    places = _places(unread.text, text)
+    if not unread.stops or not places:
+        return None, unread
+    if _holds_nothing(places, tagger) and not _is_marked(unread):
+        return None, unread._replace(slot="", value="", stops=False)
     own = next((own for own in tagger.said if _touches(own.span, places)), None)
-    if own is None or not _is_open(own, said):
-        return None, one
-    slot = _agreed(one, own, site) if _is_only(own, tagger) else None
+    if own is None or not _is_open(own, slots):
+        return None, unread
+    slot = _agreed(unread, own, site) if _is_only(own, tagger) else None
     if slot is not None:
         return slot, None
-    asks = not one.slot and own.span.label in _SLOTS and own.span.margin >= SURE
-    return None, _question(own, one.text) if asks else one
+    asks = not unread.slot and own.span.label in _SLOTS and own.span.margin >= SURE
+    return None, _question(own, unread.text) if asks else unread
 
 
 def _holds_nothing(places: Sequence[tuple[int, int]], tagger: Reading) -> bool:
@@ -132,15 +136,15 @@ def _is_only(own: Said, tagger: Reading) -> bool:
     return len({each.value for each in tagger.said if _SLOTS.get(each.span.label) == names and each.value}) == 1
 
 
-def _is_marked(one: Unread) -> bool:
+def _is_marked(unread: Unread) -> bool:
     """Tell whether a word has the form of an option, a variable or a name of this site: it is never nothing."""
-    return one.text.startswith(("-", "$")) or "=" in one.text or one.slot in _PLACES
+    return unread.text.startswith(("-", "$")) or "=" in unread.text or unread.slot in _PLACES
 
 
-def _agreed(one: Unread, own: Said, site: Site) -> Slot | None:
+def _agreed(unread: Unread, own: Said, site: Site) -> Slot | None:
     """Return the slot that the gate and the tagger read alike, or that the site confirms."""
-    name = next((name for name in _SLOTS.get(own.span.label, ()) if name == one.slot), None)
-    alike = name is not None and one.value in ("", own.value)
+    name = next((name for name in _SLOTS.get(own.span.label, ()) if name == unread.slot), None)
+    alike = name is not None and unread.value in ("", own.value)
     return _slot(name, own) if name is not None and alike else _confirmed(own, site)
 
 
@@ -165,14 +169,14 @@ def _slot(name: Name, own: Said) -> Slot:
     return Slot(name, value, Origin("request", " ".join(span.text.split()), span.start, span.end))
 
 
-def _is_new(own: Said, said: Slots, text: str, left: Sequence[Unread]) -> bool:
+def _is_new(own: Said, slots: Slots, text: str, left: Sequence[Unread]) -> bool:
     """Tell whether only the tagger reads a slot there: it is open, and no reading nor question has those characters."""
     names = _SLOTS.get(own.span.label, ())
-    if not names or own.span.margin < SURE or not _is_open(own, said):
+    if not names or own.span.margin < SURE or not _is_open(own, slots):
         return False
-    used = [(slot.origin.start, slot.origin.end) for slot in said.values() if slot.origin.end]
-    used += [place for one in left for place in _places(one.text, text)]
-    return not _touches(own.span, used) and not any(one.stops and one.slot in names for one in left)
+    used = [(slot.origin.start, slot.origin.end) for slot in slots.values() if slot.origin.end]
+    used += [place for unread in left for place in _places(unread.text, text)]
+    return not _touches(own.span, used) and not any(unread.stops and unread.slot in names for unread in left)
 
 
 def _places(part: str, text: str) -> list[tuple[int, int]]:

@@ -134,7 +134,7 @@ class Entry(Table):
     @field_validator("confirms", "excludes")
     @classmethod
     def _conditions(cls, conditions: list[Condition]) -> list[Condition]:
-        return [checked(one) for one in conditions]
+        return [checked(condition) for condition in conditions]
 
 
 class Meaning(Table):

@@ -40,7 +40,7 @@ def mistakes() -> list[str]:
     found, classes, wrong = _read()
     return wrong or [
         *_unknown(found),
-        *("classes.%s: there is no such class" % one for one in classes if one not in CLASSES),
+        *("classes.%s: there is no such class" % class_ for class_ in classes if class_ not in CLASSES),
     ]
 
 
@@ -80,8 +80,8 @@ def _expanded(name: str, entry: Entry, groups: Groups, wrong: list[str]) -> Entr
 def _unknown(found: Mapping[str, Entry]) -> Iterator[str]:
     there = {*found, *CLASSES}
     for name, entry in found.items():
-        for one in sorted(({*entry.explains} | signs(entry)) - there):
-            yield "entry.%s: there is no entry and no class %s" % (name, one)
+        for sign in sorted(({*entry.explains} | signs(entry)) - there):
+            yield "entry.%s: there is no entry and no class %s" % (name, sign)
 
 
 def signs(entry: Entry) -> set[str]:
@@ -127,8 +127,8 @@ def expanded(entry: Entry, groups: Groups) -> Entry:
         "without": _words(entry.without, groups),
         "explains": _words(entry.explains, groups),
         "needs": _condition(entry.needs, groups),
-        "confirms": [_condition(one, groups) for one in entry.confirms],
-        "excludes": [_condition(one, groups) for one in entry.excludes],
+        "confirms": [_condition(confirm, groups) for confirm in entry.confirms],
+        "excludes": [_condition(exclude, groups) for exclude in entry.excludes],
     }
     changed = {key: value for key, value in told.items() if value != getattr(entry, key)}
     return Entry.model_validate({**entry.model_dump(), **changed}) if changed else entry
@@ -145,7 +145,7 @@ def _meant(word: str, groups: Groups) -> Sequence[str]:
         return (word,)
     if name[1] not in groups:
         raise ValueError(
-            "there is no group %s; there are %s" % (word, ", ".join("@" + one for one in groups) or "none")
+            "there is no group %s; there are %s" % (word, ", ".join("@" + group for group in groups) or "none")
         )
     return groups[name[1]]
 

@@ -57,20 +57,20 @@ def choose(text: str, slots: Slots, cluster: Cluster | None = None, judge: Judge
     name = owner(load(), launcher)
     if name:
         return Choice(name, 1.0, "slots", "the launcher %s" % launcher)
-    found = search(unread(text, slots), judge or installed())
-    return found if found and (cluster is None or _starts(found.paradigm, cluster)) else None
+    choice = search(unread(text, slots), judge or installed())
+    return choice if choice and (cluster is None or _starts(choice.paradigm, cluster)) else None
 
 
 def search(text: str, judge: Judge) -> Choice | None:
     """Return the paradigm that *text* describes, by search alone; None where none fits."""
     if len(search_words(text)) < FEWEST:
         return None
-    found = judge.judged(text, meaning=False)
-    if found.score < SURE and not judge.note:
-        found = judge.judged(text)
-    if found.score < ENOUGH or found.passage is None:
+    judged = judge.judged(text, meaning=False)
+    if judged.score < SURE and not judge.note:
+        judged = judge.judged(text)
+    if judged.score < ENOUGH or judged.passage is None:
         return None
-    return Choice(found.order[0], found.score, found.by, _because(found, found.passage), judge.note)
+    return Choice(judged.order[0], judged.score, judged.by, _because(judged, judged.passage), judge.note)
 
 
 def unread(text: str, slots: Slots) -> str:
@@ -98,9 +98,9 @@ def _starts(paradigm: str, cluster: Cluster) -> bool:
     return bool(catalogue.fitting(load()[paradigm], cluster.site, cluster.file))
 
 
-def _because(found: Judged, passage: Passage) -> str:
+def _because(judged: Judged, passage: Passage) -> str:
     shown = passage.text if len(passage.text) <= 100 else passage.text[:99].rsplit(" ", 1)[0] + " …"
-    return 'fits "%s" (%s), found by %s' % (shown, passage.source, found.by)
+    return 'fits "%s" (%s), found by %s' % (shown, passage.source, judged.by)
 
 
 # How well each paradigm fits a text: what every ranking says of it, weighed.
@@ -212,19 +212,22 @@ def load() -> dict[str, Paradigm]:
 
 def whole(every: Mapping[str, Paradigm]) -> list[Passage]:
     """Return one passage for each paradigm: all that is said of it."""
-    return [_passage(name, "", one.title, " ".join([*_sentences(one), _phrases(one)])) for name, one in every.items()]
+    return [
+        _passage(name, "", paradigm.title, " ".join([*_sentences(paradigm), _phrases(paradigm)]))
+        for name, paradigm in every.items()
+    ]
 
 
 def parts(every: Mapping[str, Paradigm]) -> list[Passage]:
     """Return each sentence and each phrase as a passage, and the reason of each launch line that tells a paradigm."""
-    found = [part for name, one in every.items() for part in _of(name, one)]
+    passages = [part for name, paradigm in every.items() for part in _of(name, paradigm)]
     owners = {one.when.launcher: owner(every, one.when.launcher) for one in templates.load()}
-    for one in templates.load():
-        name = owners[one.when.launcher]
+    for launch_file in templates.load():
+        name = owners[launch_file.when.launcher]
         if name:
-            source = "%s/%s.toml" % (templates.FOLDER, one.name)
-            found.append(_passage(name, "launch/" + one.name, "", one.why, source))
-    return found
+            source = "%s/%s.toml" % (templates.FOLDER, launch_file.name)
+            passages.append(_passage(name, "launch/" + launch_file.name, "", launch_file.why, source))
+    return passages
 
 
 def others() -> list[Passage]:
@@ -239,24 +242,28 @@ def paradigm_of(passage: Passage) -> str:
 
 def owner(every: Mapping[str, Paradigm], launcher: str) -> str:
     """Return the one paradigm that *launcher* stands for: none has it earlier in its list. "" where several do."""
-    places = {name: list(one.launchers).index(launcher) for name, one in every.items() if launcher in one.launchers}
+    places = {
+        name: list(paradigm.launchers).index(launcher)
+        for name, paradigm in every.items()
+        if launcher in paradigm.launchers
+    }
     first = [name for name, place in places.items() if place == min(places.values())]
     return first[0] if len(first) == 1 else ""
 
 
-def _of(name: str, one: Paradigm) -> Iterator[Passage]:
-    for number, text in enumerate([*_sentences(one), _phrases(one)]):
-        yield _passage(name, "said/%d" % number, one.title, text)
-    for number, text in enumerate(one.phrases):
+def _of(name: str, paradigm: Paradigm) -> Iterator[Passage]:
+    for number, text in enumerate([*_sentences(paradigm), _phrases(paradigm)]):
+        yield _passage(name, "said/%d" % number, paradigm.title, text)
+    for number, text in enumerate(paradigm.phrases):
         yield _passage(name, "phrase/%d" % number, "", text)
 
 
-def _sentences(one: Paradigm) -> list[str]:
-    return [one.says, *one.described]
+def _sentences(paradigm: Paradigm) -> list[str]:
+    return [paradigm.says, *paradigm.described]
 
 
-def _phrases(one: Paradigm) -> str:
-    return ", ".join(one.phrases)
+def _phrases(paradigm: Paradigm) -> str:
+    return ", ".join(paradigm.phrases)
 
 
 def _passage(name: str, part: str, title: str, text: str, source: str = "") -> Passage:

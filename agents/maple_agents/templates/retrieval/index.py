@@ -158,7 +158,7 @@ class FusedIndex:
         try:
             if self._rows is None:
                 kept = Kept(self._embedder, path_of(self._embedder))
-                self._rows = kept.vectors([one.whole for one in self._passages])
+                self._rows = kept.vectors([passage.whole for passage in self._passages])
             return nearest(self._rows, self._embedder.vectors([text])[0], k)
         except Unavailable as error:
             self._embedder, self.note = None, by_words_alone(error)
@@ -236,7 +236,7 @@ def _built(passages: Sequence[Passage], path: str) -> sqlite3.Connection:
     rows.execute("CREATE VIRTUAL TABLE passages USING fts5(title, text, tokenize='%s')" % TOKENIZER)
     rows.executemany(
         "INSERT INTO passages(rowid, title, text) VALUES (?, ?, ?)",
-        ((number, _plain(one.title), _plain(one.text)) for number, one in enumerate(passages)),
+        ((number, _plain(passage.title), _plain(passage.text)) for number, passage in enumerate(passages)),
     )
     rows.execute("CREATE TABLE made (state BLOB NOT NULL)")
     rows.execute("INSERT INTO made VALUES (?)", (_state(passages),))
@@ -283,8 +283,8 @@ def _escaped(path: str) -> str:
 
 def _state(passages: Sequence[Passage]) -> bytes:
     found = hashlib.sha256(TOKENIZER.encode())
-    for one in passages:
-        found.update(digest(one.title) + digest(one.text))
+    for passage in passages:
+        found.update(digest(passage.title) + digest(passage.text))
     return found.digest()
 
 

@@ -77,8 +77,8 @@ def minutes(seconds: float) -> int:
 
 def first_index(array: bytes) -> str:
     """Return the first index of a job array such as `3-9:2%4`; 0 where it says none."""
-    found = re.match(rb"\s*(\d+)", array)
-    return found[1].decode() if found else "0"
+    match = re.match(rb"\s*(\d+)", array)
+    return match[1].decode() if match else "0"
 
 
 def least(site_id: str, settings: Settings) -> int:

@@ -41,19 +41,20 @@ _SWEPT = ("trap 'rm -f \"$HOSTFILE\"' EXIT", "trap 'exit 143' TERM")
 
 def template(name: str, site: Site) -> LaunchFile:
     """Return the launch template of that name. Raises `CannotVerify` where there is none, or not for this site."""
-    found = {one.name: one for one in load()}
+    found = {launch_file.name: launch_file for launch_file in load()}
     if name not in found:
         every = "there are: " + ", ".join(sorted(found))
         raise CannotVerify(f"there is no launch template {name}", f"{meant(name, found)} {every}".strip())
-    if name not in {one.name for one in site.launch_templates}:
+    if name not in {launch_template.name for launch_template in site.launch_templates}:
         raise CannotVerify(
             f"{name} is not for {site.id}: it has no {found[name].when.over}, or another scheduler",
-            "for it there are: " + (", ".join(one.name for one in site.launch_templates) or "none"),
+            "for it there are: "
+            + (", ".join(launch_template.name for launch_template in site.launch_templates) or "none"),
         )
     return found[name]
 
 
-def script(one: LaunchFile, site: Site, nodes: int, partition: str = "", gpus: int | None = None) -> bytes:
+def script(launch_file: LaunchFile, site: Site, nodes: int, partition: str = "", gpus: int | None = None) -> bytes:
     """Return a batch script that starts `train.py` by the template on *nodes* nodes, a rank on each GPU.
 
     *gpus*: on a node; None: as many as the nodes of *partition* have, or of the site's default. Raises `CannotVerify`
@@ -62,7 +63,7 @@ def script(one: LaunchFile, site: Site, nodes: int, partition: str = "", gpus: i
     count = gpus if gpus is not None else _gpus(site, partition)
     if not count:
         raise CannotVerify(f"{site.id} does not say how many GPUs a node has", "say it: --gpus-per-node 4")
-    tasks = 1 if one.when.launcher in AGENTS else count
+    tasks = 1 if launch_file.when.launcher in AGENTS else count
     slots = {
         "job.nodes": nodes,
         "job.tasks": nodes * tasks,
@@ -70,9 +71,9 @@ def script(one: LaunchFile, site: Site, nodes: int, partition: str = "", gpus: i
         "job.ranks": nodes * count,
         "site.gpus_per_node": count,
     }
-    words = launch_words(one, environments.load(site.id), count)
+    words = launch_words(launch_file, environments.load(site.id), count)
     launch = " ".join([*(filled(line, slots) for line in words), _PROGRAM])
-    before = [filled(line, slots) for line in one.before]
+    before = [filled(line, slots) for line in launch_file.before]
     if any("HOSTFILE=" in line for line in before):
         before += _SWEPT
     asked = _chunk(site, count, tasks) if site.scheduler == "pbs" else _request(site, nodes, count)
@@ -114,14 +115,14 @@ class Composed(NamedTuple):
     mini_app: str
 
 
-def composed(name: str, site_id: str, said: Slots) -> Composed:
-    """Return the script that starts the paradigm of that name on a site, with what was *said* of the job.
+def composed(name: str, site_id: str, slots: Slots) -> Composed:
+    """Return the script that starts the paradigm of that name on a site, with what was said of the job (*slots*).
 
     Raises `CannotVerify` where there is no such paradigm, where the site has no way to start it, or where it demands
     what nobody said.
     """
     try:
-        made = make(said.with_more([_STANDS_IN]), cluster(site_id))
+        made = make(slots.with_more([_STANDS_IN]), cluster(site_id))
         paradigm = paradigms.load(name)
     except Mistaken:
         raise
@@ -138,4 +139,4 @@ def composed(name: str, site_id: str, said: Slots) -> Composed:
 
 def _launch(made: Made) -> LaunchFile:
     """Return the launch template of the plan, read from its file: what is kept of it says less."""
-    return next(one for one in load() if one.name == made.plan.launch.name)
+    return next(launch_file for launch_file in load() if launch_file.name == made.plan.launch.name)

@@ -49,13 +49,13 @@ def lines_of(plan: LaunchPlan) -> list[Line]:
     places: dict[frozenset[Span], list[Step]] = {}
     for step in (*trained, *aside):
         places.setdefault(frozenset(edit.span for edit in edits_of(step, b"x")), []).append(step)
-    found: list[Line] = []
+    lines: list[Line] = []
     for steps in sorted(places.values(), key=lambda steps: steps[0].span):
         line = steps[0].line
-        again = sum(other.number == line for other in found)
+        again = sum(other.number == line for other in lines)
         name = f"line-{line}" + (f"-{again + 1}" if again else "")
-        found.append(Line(line, name, any(step in trained for step in steps), tuple(steps)))
-    return found
+        lines.append(Line(line, name, any(step in trained for step in steps), tuple(steps)))
+    return lines
 
 
 def _readable(plan: LaunchPlan) -> None:
@@ -159,9 +159,9 @@ def _in_place_of_letter(step: Step, python: int, value: int, path: bytes) -> Edi
     *value* is the index of the word that holds the module or command, which may be that of the letter itself.
     """
     for at in range(value, python, -1):
-        found = re.match(rb"-([A-Za-z]*?)[mc]", step.program[at])
-        if found and (at == value or len(found[0]) == len(step.program[at])):
-            before = b"-" + found[1] + b" " if found[1] else b""
+        match = re.match(rb"-([A-Za-z]*?)[mc]", step.program[at])
+        if match and (at == value or len(match[0]) == len(step.program[at])):
+            before = b"-" + match[1] + b" " if match[1] else b""
             return Edit(_span(step, at), before + path, BECAUSE)
     raise _nowhere(step, step.program[value])
 
@@ -171,10 +171,10 @@ def _put(step: Step, index: int, path: bytes) -> Edit:
 
 
 def _span(step: Step, index: int) -> Span:
-    found = step.program_spans[index] if index < len(step.program_spans) else None
-    if found is None:
+    span = step.program_spans[index] if index < len(step.program_spans) else None
+    if span is None:
         raise _nowhere(step, step.program[index])
-    return found
+    return span
 
 
 def _nowhere(step: Step, word: bytes) -> CannotVerify:

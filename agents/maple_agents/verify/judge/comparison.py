@@ -58,8 +58,8 @@ class Names:
             return None
         lost = []
 
-        def put(found: re.Match[bytes]) -> bytes:
-            kind, _, value = found[1].partition(b":")
+        def put(match: re.Match[bytes]) -> bytes:
+            kind, _, value = match[1].partition(b":")
             if kind in (b"host", b"name") and value.isdigit() and int(value) < len(self.hosts):
                 return self.hosts[int(value)].encode()
             if kind == b"job" and self.job_id:

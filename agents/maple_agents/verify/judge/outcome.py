@@ -26,9 +26,9 @@ def judged(runs: Sequence[Run], scene: Scene) -> Verdict:
     for run in runs:
         reasons += reasons_of(run, scene)
         if run.facts:
-            found = compare(run.step, run.facts, scene.names)
-            differences += found.differences
-            values, known = values + found.values, known + found.known
+            comparison = compare(run.step, run.facts, scene.names)
+            differences += comparison.differences
+            values, known = values + comparison.values, known + comparison.known
     reasons = _meeting_on_one_port(runs, reasons)
     if not any(run.facts for run in runs) and not reasons:
         reasons = [Reason(Kind.UNCLEAR, "every launch line stands behind a condition, and none ran", "see maple plan")]
@@ -71,10 +71,10 @@ def reasons_of(run: Run, scene: Scene) -> list[Reason]:
     for look in CAUSES:
         causes += look(run, scene)
     absent = [*_missing(run, scene)] if not _explained(causes) else []
-    found = causes + absent
-    if not any(one.kind is not Kind.WALLTIME for one in found):
-        found += _waits(run, scene)
-    return found or _left(run) or [_unclear(run)]
+    reasons = causes + absent
+    if not any(reason.kind is not Kind.WALLTIME for reason in reasons):
+        reasons += _waits(run, scene)
+    return reasons or _left(run) or [_unclear(run)]
 
 
 def _explained(causes: Sequence[Reason]) -> bool:

@@ -120,7 +120,7 @@ def _ranks_from(facts: Sequence[Fact]) -> Iterator[str]:
     others = {fact.from_variable for fact in facts} - {"RANK", None}
     if others and len(facts) > 1:
         yield (
-            f"the ranks' numbers are from {listed(sorted(str(one) for one in others))}: a program that reads RANK, "
+            f"the ranks' numbers are from {listed(sorted(str(other) for other in others))}: a program that reads RANK, "
             "as torch itself does, would not find it"
         )
 
@@ -177,9 +177,9 @@ def slow_links(facts: Sequence[Fact]) -> Iterator[str]:
 
     Nothing is said of two links within a host of which one is slower: GPUs are often joined in pairs.
     """
-    found = [link for fact in facts for link in links_of(fact)]
-    yield from _between_hosts([link for link in found if link.host != link.to_host])
-    yield from _within_hosts([link for link in found if link.host == link.to_host])
+    links = [link for fact in facts for link in links_of(fact)]
+    yield from _between_hosts([link for link in links if link.host != link.to_host])
+    yield from _within_hosts([link for link in links if link.host == link.to_host])
 
 
 def links_of(fact: Fact) -> Iterator[Link]:

@@ -74,9 +74,13 @@ class Fact:
         """Return the bytes a second over a link, of each collective at its largest size."""
         found: dict[str, tuple[int, int]] = {}
         collectives = self.told.get("collectives")
-        for one in collectives if isinstance(collectives, list) else []:
-            if isinstance(one, dict):
-                name, size, rate = _text(one.get("name")), _whole(one.get("bytes")), _whole(one.get("bytes_per_second"))
+        for collective in collectives if isinstance(collectives, list) else []:
+            if isinstance(collective, dict):
+                name, size, rate = (
+                    _text(collective.get("name")),
+                    _whole(collective.get("bytes")),
+                    _whole(collective.get("bytes_per_second")),
+                )
                 if name and size and rate and size >= found.get(name, (0, 0))[0]:
                     found[name] = (size, rate)
         return {name: rate for name, (_, rate) in found.items()}
@@ -86,7 +90,7 @@ class Fact:
         shown = _table(_table(self.told, "machine"), "visible_devices")
         for name in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"):
             if isinstance(shown.get(name), str):
-                return tuple(one.strip() for one in shown[name].split(",") if one.strip())
+                return tuple(part.strip() for part in shown[name].split(",") if part.strip())
         return None
 
     def cpus(self) -> frozenset[int]:

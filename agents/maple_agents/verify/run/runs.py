@@ -104,8 +104,8 @@ def _apart(facts: Sequence[Fact]) -> list[tuple[Fact, ...]]:
 
 def complete(lines: Sequence[tuple[Line, Sequence[Stage]]], facts: dict[str, Sequence[Fact]]) -> bool:
     """Return whether nothing more is to come: every process that is due has said how it ended, in its last stage."""
-    found = [run for line, stages in lines for run in runs_of(line, stages, facts.get(line.name, ()))]
-    return bool(found) and all(_is_over(run) for run in found)
+    runs = [run for line, stages in lines for run in runs_of(line, stages, facts.get(line.name, ()))]
+    return bool(runs) and all(_is_over(run) for run in runs)
 
 
 def _is_over(run: Run) -> bool:

@@ -62,8 +62,16 @@ def template(launch: Launch, plan: Plan) -> LaunchFile:
         return plan.launch
     if kind == "python":
         return launch_lines.python_template(plan) or plan.launch
-    every = [one for each in plan.cluster.launches.values() for one in each if one.when.launcher == kind]
-    return next((one for one in every if one.when.over == plan.launch.when.over), every[0] if every else plan.launch)
+    every = [
+        launch_file
+        for each in plan.cluster.launches.values()
+        for launch_file in each
+        if launch_file.when.launcher == kind
+    ]
+    return next(
+        (launch_file for launch_file in every if launch_file.when.over == plan.launch.when.over),
+        every[0] if every else plan.launch,
+    )
 
 
 def _ranks(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout, way: Way) -> list[Edit]:
@@ -155,7 +163,7 @@ def _apart(edits: list[Edit]) -> list[Edit]:
 def _headed(source: bytes, foreign: Foreign, head: list[bytes]) -> list[Edit]:
     """Put the new directives where the first old one stood, and take the old ones away."""
     text = b"".join(line + b"\n" for line in head)
-    old = [one.span for one in foreign.regions if one.kind == "directive"]
+    old = [region.span for region in foreign.regions if region.kind == "directive"]
     first_line = source.find(b"\n") + 1 if source.startswith(b"#!") else 0
     edits = [Edit(Span(span.start, min(span.end + 1, len(source))), b"", "directives") for span in old]
     if not source.startswith(b"#!"):
@@ -190,13 +198,15 @@ def native(foreign: Foreign, scheduler: str, commands: list[Found]) -> list[Edit
     """
     prefix = b"PBS_" if scheduler == "pbs" else b"SLURM_"
     out = []
-    for one in commands:
-        names = [each.name for each in given(foreign.source, [one]) if not each.span.start < one.command.span.start]
-        targets = [each.target for each in one.command.redirects if each.target is not None]
+    for command in commands:
+        names = [
+            each.name for each in given(foreign.source, [command]) if not each.span.start < command.command.span.start
+        ]
+        targets = [each.target for each in command.command.redirects if each.target is not None]
         into = any(b"$PBS_NODEFILE" in foreign.source[word.span.start : word.span.end] for word in targets)
-        sets = bool(names) and all(name.startswith(prefix) for name in names) and not _runs(one, foreign.source)
-        if sets or (into and scheduler == "pbs" and _writes(one)):
-            out.append(_gone(one, foreign.source, one.siblings == 1 and _is_nested(one)))
+        sets = bool(names) and all(name.startswith(prefix) for name in names) and not _runs(command, foreign.source)
+        if sets or (into and scheduler == "pbs" and _writes(command)):
+            out.append(_gone(command, foreign.source, command.siblings == 1 and _is_nested(command)))
     return out
 
 
@@ -213,10 +223,10 @@ def _going(foreign: Foreign, commands: list[Found]) -> tuple[list[Found], list[R
     """Return the commands that go, and the parts of others that go."""
     whole: list[Found] = []
     some: list[Region] = []
-    for one in commands:
-        parts = [each for each in foreign.regions if each.kind in ("module", "transport") and _in(each.span, one)]
-        if parts and (parts[0].kind == "module" or _all(parts, one)):
-            whole.append(one)
+    for command in commands:
+        parts = [each for each in foreign.regions if each.kind in ("module", "transport") and _in(each.span, command)]
+        if parts and (parts[0].kind == "module" or _all(parts, command)):
+            whole.append(command)
         else:
             some += parts
     return whole, some

@@ -45,18 +45,18 @@ _WAYS = (Way(False, False), Way(True, False), Way(True, True))
 def carry(
     foreign: Foreign,
     cluster: Cluster,
-    said: Slots = NOTHING,
+    slots: Slots = NOTHING,
     wishes: Set[str] = frozenset(),
     earlier: Mapping[str, str] = {},
     ranks: int | None = None,
     gpu_kinds: tuple[str, ...] = (),
 ) -> Carried | Lacking:
-    """Return the script for *cluster*, or what is missing for it. What was *said* beside the script wins over it.
+    """Return the script for *cluster*, or what is missing for it. What was said beside the script (*slots*) wins.
 
     *wishes*, *earlier*, *ranks*, *gpu_kinds*: of the words beside the script, as `deciding.decide_plan` takes them.
     Raises `Refused` with one line, and the line of the script, where it cannot be carried with certainty.
     """
-    words = Words(said, wishes, earlier, ranks, gpu_kinds)
+    words = Words(slots, wishes, earlier, ranks, gpu_kinds)
     found = _carried(foreign, cluster, words)
     return found if isinstance(found, Lacking) else _with_news(found, foreign, cluster)
 
@@ -67,8 +67,8 @@ def _with_news(new: Carried, foreign: Foreign, cluster: Cluster) -> Carried:
         return new
     said = _read(new, foreign, cluster)
     news = (one for one in new.plan.assumed if one.slot in said and said[one.slot].value == one.value)
-    told = foreign.slots
-    assumed = tuple(one for one in news if one.slot not in told or told[one.slot].value != one.value)
+    slots = foreign.slots
+    assumed = tuple(one for one in news if one.slot not in slots or slots[one.slot].value != one.value)
     return new._replace(plan=new.plan._replace(assumed=assumed))
 
 
@@ -115,7 +115,7 @@ def _is_there(foreign: Foreign, cluster: Cluster) -> bool:
     """Tell whether the cluster is known to have each launcher, and each world its place on known nodes."""
     if any(group.nodes is None for step in foreign.plan.steps for group in step.groups):
         return False
-    names = {link.name for one in foreign.launches for link in one.steps[0].links if link.name in OVER}
+    names = {link.name for launch in foreign.launches for link in launch.steps[0].links if link.name in OVER}
     return all(cluster.site.launcher(name) in ("preferred", "present") for name in names)
 
 

@@ -70,34 +70,38 @@ _PATTERN = re.compile(rb"%[a-zA-Z]")
 def request(foreign: Foreign, plan: Plan, home: bool) -> Request:
     """Return the directives of the script on the plan's cluster. *home*: the script was written for it."""
     new = plan.cluster.site.scheduler
-    decided = [one for one in directives(plan) if one.option != "job-name" or "job-name" not in foreign.job.settings]
-    lines = [_written(one, new) for one in decided]
+    decided = [
+        directive
+        for directive in directives(plan)
+        if directive.option != "job-name" or "job-name" not in foreign.job.settings
+    ]
+    lines = [_written(directive, new) for directive in decided]
     advice: list[str] = []
-    for said in _said(foreign):
-        if said.name in _DECIDED[foreign.scheduler]:
-            if home and said.name in _kept_at_home(foreign.scheduler) and not _among(said.name, decided):
-                lines.append(_own(said, new))
+    for setting in _said(foreign):
+        if setting.name in _DECIDED[foreign.scheduler]:
+            if home and setting.name in _kept_at_home(foreign.scheduler) and not _among(setting.name, decided):
+                lines.append(_own(setting, new))
             continue
-        made = _translated(said, foreign.scheduler, new, home)
+        made = _translated(setting, foreign.scheduler, new, home)
         if made is None:
-            advice.append("line %d: %s left out: %s" % (said.origin.line, spelled(said), _why(said, new)))
+            advice.append("line %d: %s left out: %s" % (setting.origin.line, spelled(setting), _why(setting, new)))
             continue
         lines += [one for one in made if one not in lines]
-        if not made and said.name in ("output", "error"):
-            advice.append("line %d: %s left out: %s" % (said.origin.line, spelled(said), _NAMES_FILES))
+        if not made and setting.name in ("output", "error"):
+            advice.append("line %d: %s left out: %s" % (setting.origin.line, spelled(setting), _NAMES_FILES))
     lines += _joined(foreign, new)
     return Request(tuple(lines), tuple(advice))
 
 
 def _said(foreign: Foreign) -> list[Setting]:
     """Return the settings in force of the script's own directives, in the order of their lines."""
-    found = [one for one in foreign.job.settings if one.origin.kind == "directive"]
-    return sorted(found, key=lambda one: (one.origin.line, one.origin.span or (0, 0)))
+    settings = [setting for setting in foreign.job.settings if setting.origin.kind == "directive"]
+    return sorted(settings, key=lambda setting: (setting.origin.line, setting.origin.span or (0, 0)))
 
 
 def decided_anew(foreign: Foreign) -> list[Setting]:
     """Return the settings of the script's own directives that the plan decides for the new cluster."""
-    return [one for one in _said(foreign) if one.name in _DECIDED[foreign.scheduler]]
+    return [setting for setting in _said(foreign) if setting.name in _DECIDED[foreign.scheduler]]
 
 
 def _kept_at_home(scheduler: str) -> frozenset[str]:
@@ -106,38 +110,40 @@ def _kept_at_home(scheduler: str) -> frozenset[str]:
 
 
 def _among(name: str, decided: list[Directive]) -> bool:
-    return any(one.option == name for one in decided)
+    return any(directive.option == name for directive in decided)
 
 
-def _written(one: Directive, scheduler: str) -> bytes:
+def _written(directive: Directive, scheduler: str) -> bytes:
     from ..compose.directives import _pbs, _slurm
 
-    return (_pbs if scheduler == "pbs" else _slurm)(one).encode()
+    return (_pbs if scheduler == "pbs" else _slurm)(directive).encode()
 
 
-def _own(said: Setting, scheduler: str) -> bytes:
+def _own(setting: Setting, scheduler: str) -> bytes:
     """Return a setting as a directive of the scheduler that it was written for."""
-    value = said.value if not said.value or not re.search(rb"[\s#\"']", said.value) else b'"%s"' % said.value
+    value = (
+        setting.value if not setting.value or not re.search(rb"[\s#\"']", setting.value) else b'"%s"' % setting.value
+    )
     if scheduler == "slurm":
-        return b"#SBATCH --%s=%s" % (said.name.encode(), value) if value else b"#SBATCH --%s" % said.name.encode()
-    letter = said.origin.spelling
+        return b"#SBATCH --%s=%s" % (setting.name.encode(), value) if value else b"#SBATCH --%s" % setting.name.encode()
+    letter = setting.origin.spelling
     if letter in (b"-l", b"-W"):
-        return b"#PBS %s %s=%s" % (letter, said.name.encode(), value)
+        return b"#PBS %s %s=%s" % (letter, setting.name.encode(), value)
     return b"#PBS %s %s" % (letter, value) if value else b"#PBS %s" % letter
 
 
-def _translated(said: Setting, old: str, new: str, home: bool) -> tuple[bytes, ...] | None:
+def _translated(setting: Setting, old: str, new: str, home: bool) -> tuple[bytes, ...] | None:
     """Return the lines that say the same, () where nothing needs to be said, None where it cannot be said."""
     if old == new:
-        kept = home or (said.name in _SAME[old] and said.name not in ("dependency", "depend"))
-        return (_own(said, new),) if kept else None
-    if said.name not in _SAME[old]:
+        kept = home or (setting.name in _SAME[old] and setting.name not in ("dependency", "depend"))
+        return (_own(setting, new),) if kept else None
+    if setting.name not in _SAME[old]:
         return None
-    return (_to_pbs if new == "pbs" else _to_slurm)(said)
+    return (_to_pbs if new == "pbs" else _to_slurm)(setting)
 
 
-def _to_pbs(said: Setting) -> tuple[bytes, ...] | None:
-    name, value = said.name, said.value
+def _to_pbs(setting: Setting) -> tuple[bytes, ...] | None:
+    name, value = setting.name, setting.value
     if name == "job-name":
         return (b"#PBS -N " + re.sub(rb"[^\w.+-]+", b"-", value)[:230],)
     if name in ("output", "error"):
@@ -145,7 +151,7 @@ def _to_pbs(said: Setting) -> tuple[bytes, ...] | None:
     if name == "mail-user":
         return (b"#PBS -M " + value,)
     if name == "mail-type":
-        letters = b"".join(_MAIL.get(one.strip().upper(), b"") for one in value.split(b","))
+        letters = b"".join(_MAIL.get(part.strip().upper(), b"") for part in value.split(b","))
         return (b"#PBS -m " + bytes(dict.fromkeys(letters)),) if letters else ()
     flags = {"requeue": b"#PBS -r y", "no-requeue": b"#PBS -r n", "hold": b"#PBS -h"}
     if name in flags:
@@ -169,15 +175,15 @@ def _file(letter: bytes, value: bytes) -> tuple[bytes, ...] | None:
 
 def _export(value: bytes) -> tuple[bytes, ...] | None:
     """Slurm hands all of the environment over unless told not to; PBS hands over what it is told."""
-    names = [one for one in value.split(b",") if one not in (b"ALL", b"NONE", b"NIL", b"")]
-    if any(b'"' in one or b"'" in one for one in names):
+    names = [part for part in value.split(b",") if part not in (b"ALL", b"NONE", b"NIL", b"")]
+    if any(b'"' in name or b"'" in name for name in names):
         return None
     whole = (b"#PBS -V",) if b"ALL" in value.split(b",") else ()
     return (*whole, b"#PBS -v " + b",".join(names)) if names else whole
 
 
-def _to_slurm(said: Setting) -> tuple[bytes, ...] | None:
-    name, value = said.name, said.value
+def _to_slurm(setting: Setting) -> tuple[bytes, ...] | None:
+    name, value = setting.name, setting.value
     if name == "job-name":
         return (b"#SBATCH --job-name=" + value,)
     if name in ("output", "error"):
@@ -210,24 +216,24 @@ def _joined(foreign: Foreign, new: str) -> list[bytes]:
     return []
 
 
-def spelled(said: Setting) -> str:
+def spelled(setting: Setting) -> str:
     """Return a setting as its line spells it, without `#SBATCH` or `#PBS`."""
-    mark = said.origin.spelling.decode("ascii", "replace")
-    value = said.value.decode("utf-8", "backslashreplace")
-    name = "%s %s" % (mark, said.name) if mark in ("-l", "-W") else mark
+    mark = setting.origin.spelling.decode("ascii", "replace")
+    value = setting.value.decode("utf-8", "backslashreplace")
+    name = "%s %s" % (mark, setting.name) if mark in ("-l", "-W") else mark
     glue = "=" if mark.startswith("--") or mark in ("-l", "-W") else " "
     return name + (glue + value if value else "")
 
 
-def _why(said: Setting, new: str) -> str:
-    if said.name in ("dependency", "depend"):
+def _why(setting: Setting, new: str) -> str:
+    if setting.name in ("dependency", "depend"):
         return "it names jobs of another cluster"
-    if said.name in _PLACES or said.name == "system":
+    if setting.name in _PLACES or setting.name == "system":
         return "it belongs to the cluster that the script was written for"
-    return "%s has no equal of it" % ("PBS" if new == "pbs" else "Slurm") if said.name else ""
+    return "%s has no equal of it" % ("PBS" if new == "pbs" else "Slurm") if setting.name else ""
 
 
-def requested_slots(foreign: Foreign, cluster: Cluster, said: Slots, home: bool) -> Slots:
+def requested_slots(foreign: Foreign, cluster: Cluster, slots: Slots, home: bool) -> Slots:
     """Return the slots for the new cluster. *home*: it is the script's own one, so that names of places stay.
 
     The program stands in for the one on the launch line, which is kept where it is.
@@ -239,7 +245,7 @@ def requested_slots(foreign: Foreign, cluster: Cluster, said: Slots, home: bool)
         ]
     found += [*_gpus(foreign, cluster, home), *_way(foreign, cluster), *_program(foreign)]
     site = Slot("site", cluster.site.id, Origin("option"))
-    wanted = {name: slot for name, slot in said.items() if name not in ("environment", "container")}
+    wanted = {name: slot for name, slot in slots.items() if name not in ("environment", "container")}
     if "gpus_total" in wanted:
         found = [one for one in found if one.name != "gpus_per_node" and (one.name != "nodes" or "nodes" in wanted)]
     return Slots([*found, *wanted.values(), site])
@@ -252,7 +258,7 @@ def _is_here(name: Name, foreign: Foreign, cluster: Cluster) -> bool:
     if name == "gpu":
         return site.kind(value) is not None
     if name in ("partition", "queue", "qos") and site.partitions_complete:
-        return any((one.selector, one.name) == (name, value) for one in site.partitions)
+        return any((partition.selector, partition.name) == (name, value) for partition in site.partitions)
     return bool(value)
 
 
@@ -301,12 +307,16 @@ def _way(foreign: Foreign, cluster: Cluster) -> Iterator[Slot]:
     if paradigm in cluster.paradigms:
         yield foreign.slots["paradigm"]
     launcher = foreign.slots.text("launcher")
-    launches = [one for each in cluster.launches.values() for one in each]
+    launches = [launch_file for each in cluster.launches.values() for launch_file in each]
     if launcher in AGENTS:
-        if any(one.when.launcher == launcher for one in launches):
+        if any(launch_file.when.launcher == launcher for launch_file in launches):
             yield foreign.slots["launcher"]
         return
-    ranks = [one for one in cluster.launches.get(paradigm or "ddp", ()) if one.when.launcher == "python"]
+    ranks = [
+        launch_file
+        for launch_file in cluster.launches.get(paradigm or "ddp", ())
+        if launch_file.when.launcher == "python"
+    ]
     if launcher and ranks:
         yield Slot("launcher", NAMED[ranks[0].when.over].name, _origin(foreign, "launcher"))
 
@@ -324,5 +334,5 @@ def is_home(foreign: Foreign, site: Site) -> bool:
     if foreign.site or foreign.scheduler != site.scheduler:
         return foreign.site == site.id
     names = [(name, foreign.slots.text(name)) for name in ("partition", "queue") if name in foreign.slots]
-    known = {(one.selector, one.name) for one in site.partitions}
+    known = {(partition.selector, partition.name) for partition in site.partitions}
     return all(one in known for one in names) and bool(names or not site.partitions)

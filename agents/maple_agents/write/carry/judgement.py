@@ -122,7 +122,7 @@ def _world(step: Step, layout: Layout) -> str:
 
 
 def _ranked(group: Group) -> str:
-    ranks = {one.rank for one in group.processes}
+    ranks = {process.rank for process in group.processes}
     if group.launcher not in AGENTS and group.complete and ranks != set(range(group.world_size or 0)):
         return "its ranks are not told apart"
     return ""
@@ -141,7 +141,7 @@ def advice_on(foreign: Foreign, plan: Plan, script: bytes, commands: list[Found]
 def _world_advice(foreign: Foreign, plan: Plan) -> Iterator[str]:
     training = main(foreign.launches)
     groups = training.steps[0].groups if training is not None and not training.small else ()
-    sizes = {one.world_size or one.declared for one in groups}
+    sizes = {group.world_size or group.declared for group in groups}
     had = sizes.pop() if len(sizes) == 1 else None
     if had and had != plan.layout.ranks:
         says = "the world has %d ranks where it had %d: the global batch size changes with it"
@@ -149,23 +149,23 @@ def _world_advice(foreign: Foreign, plan: Plan) -> Iterator[str]:
 
 
 def _environments(foreign: Foreign, commands: list[Found]) -> Iterator[str]:
-    for one in commands:
-        text = foreign.source[one.command.span.start : one.command.span.end]
+    for command in commands:
+        text = foreign.source[command.command.span.start : command.command.span.end]
         if _ENVIRONMENT.match(text):
             shown = text.decode("utf-8", "replace").split("\n")[0]
-            yield "line %d: %s: this environment has to be there on the new cluster" % (_line(foreign, one), shown)
+            yield "line %d: %s: this environment has to be there on the new cluster" % (_line(foreign, command), shown)
 
 
 def _commands(foreign: Foreign, plan: Plan, script: bytes, commands: list[Found]) -> Iterator[str]:
     """Commands of the old scheduler that are still there, and that the new one does not have."""
     if foreign.scheduler == plan.cluster.site.scheduler:
         return
-    for one in commands:
-        name = bare(foreign.source, one.command.words[0]) if one.command.words else b""
-        text = foreign.source[one.command.span.start : one.command.span.end]
+    for command in commands:
+        name = bare(foreign.source, command.command.words[0]) if command.command.words else b""
+        text = foreign.source[command.command.span.start : command.command.span.end]
         if name in COMMANDS and text in script:
             says = "line %d: %s is a command of the other scheduler and was left as it is"
-            yield says % (_line(foreign, one), name.decode())
+            yield says % (_line(foreign, command), name.decode())
 
 
 def _paths(foreign: Foreign, script: bytes) -> Iterator[str]:
@@ -197,28 +197,30 @@ _COUNTED = frozenset(_OF_COUNTS.split())
 def _old_request(foreign: Foreign, script: bytes) -> Iterator[str]:
     """Name what the old request wanted of its own cluster, and the new one does not say."""
     now = [line for line in script.split(b"\n") if line.startswith((b"#SBATCH", b"#PBS"))]
-    asked = [one for one in directives.decided_anew(foreign) if one.name not in _COUNTED and _has_kind(one)]
-    gone = [one for one in asked if not any((one.value or one.name.encode()) in line for line in now)]
-    others = {one: _other_value(one, now) for one in gone}
-    changed = ["%s (line %d) is %s now" % (directives.spelled(one), one.origin.line, other)
-               for one, other in others.items() if other]  # fmt: skip
-    lost = [(directives.spelled(one), one.origin.line) for one, other in others.items() if not other]
+    asked = [
+        setting for setting in directives.decided_anew(foreign) if setting.name not in _COUNTED and _has_kind(setting)
+    ]
+    gone = [setting for setting in asked if not any((setting.value or setting.name.encode()) in line for line in now)]
+    others = {setting: _other_value(setting, now) for setting in gone}
+    changed = ["%s (line %d) is %s now" % (directives.spelled(setting), setting.origin.line, other)
+               for setting, other in others.items() if other]  # fmt: skip
+    lost = [(directives.spelled(setting), setting.origin.line) for setting, other in others.items() if not other]
     if changed:
         yield "other values in the new request: %s" % ", ".join(changed)
     if lost:
         yield "the new request says nothing of %s" % _listed(lost)
 
 
-def _other_value(said: Setting, now: list[bytes]) -> str:
+def _other_value(setting: Setting, now: list[bytes]) -> str:
     """Return the same option as the new directives have it, "" where none does."""
-    mark = b"#SBATCH --%s=" % said.name.encode()
+    mark = b"#SBATCH --%s=" % setting.name.encode()
     line = next((one for one in now if one.startswith(mark)), b"")
     return line[len(b"#SBATCH ") :].decode("utf-8", "backslashreplace")
 
 
-def _has_kind(one: Setting) -> bool:
+def _has_kind(setting: Setting) -> bool:
     """Tell whether a setting is more than a count: `gpu:4` is one, `gpu:a100:4` names what is wanted."""
-    return one.name != "gres" or one.value.count(b":") > 1 or not one.value.startswith(b"gpu")
+    return setting.name != "gres" or setting.value.count(b":") > 1 or not setting.value.startswith(b"gpu")
 
 
 def _gone(foreign: Foreign, script: bytes, commands: list[Found]) -> Iterator[str]:

@@ -51,7 +51,7 @@ def command_word(launch: Launch, source: bytes, commands: list[Found]) -> int:
     if launch.quote.startswith(b"<"):
         start = _run_at(start, source, commands) or start
     holding = [one.command for one in commands if one.command.span.start <= start < one.command.span.end]
-    command = min(holding, key=lambda one: one.span.end - one.span.start, default=None)
+    command = min(holding, key=lambda simple: simple.span.end - simple.span.start, default=None)
     if command is None or not command.words:
         return launch.agent.spans[0].start if launch.agent is not None else start
     words = [word for word in command.words if bare(b"", word) not in _PREFIXES]
@@ -62,12 +62,14 @@ def _run_at(start: int, source: bytes, commands: list[Found]) -> int | None:
     """Return where the script is run that a here-document around byte *start* becomes; None unless in one place."""
     names = [
         _file(source, each.target.span)
-        for one in commands
-        if _writes(one, start)
-        for each in one.command.redirects
+        for command in commands
+        if _writes(command, start)
+        for each in command.command.redirects
         if each.op == b">" and each.target is not None
     ]
-    running = [one for one in commands for name in names[:1] if not one.inside and _runs(one, name, source)]
+    running = [
+        command for command in commands for name in names[:1] if not command.inside and _runs(command, name, source)
+    ]
     return running[0].command.span.start if len(running) == 1 else None
 
 
@@ -211,8 +213,13 @@ def python_template(plan: Plan) -> LaunchFile | None:
     """Return the template that starts single programs on this cluster, None where there is none."""
     if plan.launch.when.launcher == "python":
         return plan.launch
-    every = [one for each in plan.cluster.launches.values() for one in each if one.when.launcher == "python"]
-    same = [one for one in every if one.when.over == plan.launch.when.over]
+    every = [
+        launch_file
+        for each in plan.cluster.launches.values()
+        for launch_file in each
+        if launch_file.when.launcher == "python"
+    ]
+    same = [launch_file for launch_file in every if launch_file.when.over == plan.launch.when.over]
     return next(iter(same or every), None)
 
 
@@ -249,4 +256,4 @@ def _ranks(launch: Launch) -> int | None:
 
 def _usual(foreign: Foreign) -> int:
     """Return the most ranks that any line starts on a node."""
-    return max((_ranks(one) or 1 for one in foreign.launches), default=1)
+    return max((_ranks(launch) or 1 for launch in foreign.launches), default=1)

@@ -63,9 +63,13 @@ def meant(foreign: Foreign) -> Meant:
 def surely_wrong(foreign: Foreign) -> bool:
     """Tell whether a launcher was given an option that it does not take and that another is known to have."""
     options = [
-        match[1].encode() for one, link in _links(foreign) for match in [_UNKNOWN.search(why(one, link))] if match
+        match[1].encode() for launch, link in _links(foreign) for match in [_UNKNOWN.search(why(launch, link))] if match
     ]
-    tables = [one.table for one in LAUNCHERS.values() if one.table is not None and (one.outer or one.agent)]
+    tables = [
+        launcher.table
+        for launcher in LAUNCHERS.values()
+        if launcher.table is not None and (launcher.outer or launcher.agent)
+    ]
     return any(option in each.rows for option in options for each in (*tables, *TABLES.values()))
 
 
@@ -74,9 +78,12 @@ def why(launch: Launch, link: Link) -> str:
     step = launch.steps[0]
     told = [text for text in step.unknown if text.startswith(link.name + ": ") and _IN_DOUBT.search(text)]
     told += [
-        one.names[0].decode("utf-8", "replace")
-        for one in step.breaches
-        if one.kind == breach_kinds.REFUSED and link is step.links[0] and one.names and _NOT_TAKEN in one.names[0]
+        breach.names[0].decode("utf-8", "replace")
+        for breach in step.breaches
+        if breach.kind == breach_kinds.REFUSED
+        and link is step.links[0]
+        and breach.names
+        and _NOT_TAKEN in breach.names[0]
     ]
     taken_apart = _taken_apart(link)
     if taken_apart:
@@ -90,8 +97,8 @@ def why(launch: Launch, link: Link) -> str:
 def _taken_apart(link: Link) -> bytes:
     """Return the word that srun takes for short options, and that mpiexec has as it stands: `-ppn` for `-p pn`."""
     words = [text.raw for text in link.argv[1:]] if link.name == "srun" else []
-    known = {spelling for one in TABLES.values() for spelling in one.rows}
-    return next((one for one in words if re.fullmatch(rb"-[A-Za-z][A-Za-z-]+", one) and one in known), b"")
+    known = {spelling for table in TABLES.values() for spelling in table.rows}
+    return next((word for word in words if re.fullmatch(rb"-[A-Za-z][A-Za-z-]+", word) and word in known), b"")
 
 
 def _links(foreign: Foreign) -> Iterator[tuple[Launch, Link]]:
@@ -153,15 +160,15 @@ def _of_agent(foreign: Foreign, link: Link) -> Foreign:
     """
     assert link.name_span is not None
     launch = next(one for one, each in _links(foreign) if each is link)
-    for name in (one for one in AGENTS if one != link.name):
+    for name in (agent for agent in AGENTS if agent != link.name):
         other = again(apply(foreign.source, [Edit(link.name_span, _CALLED[name], "launcher")]), foreign)
         shift = len(_CALLED[name]) - (link.name_span.end - link.name_span.start)
         strange = _strange(other, link, name) if other is not None else None
-        spans = [Span(one.start - shift, one.end - shift) for one in strange or ()]
-        if strange is None or not all(_is_plain(foreign.source, one) for one in spans):
+        spans = [Span(span.start - shift, span.end - shift) for span in strange or ()]
+        if strange is None or not all(_is_plain(foreign.source, span) for span in spans):
             continue
         own = again(
-            apply(foreign.source, [Edit(Span(one.start - 1, one.end), b"", "launcher") for one in spans]), foreign
+            apply(foreign.source, [Edit(Span(span.start - 1, span.end), b"", "launcher") for span in spans]), foreign
         )
         if own is not None and _reads(own, link.name_span.start, link.name):
             return own
@@ -174,10 +181,10 @@ def _strange(other: Foreign, link: Link, name: str) -> list[Span] | None:
     if not _reads(other, link.name_span.start, name):
         return None
     there = next(each for _, each in _links(other) if _place(each)[0] == link.name_span.start)
-    odd = [one for one in there.options if not _takes(link.name, one)]
-    if any(one.name not in AGENTS[name].layout or one.span is None for one in odd):
+    odd = [option for option in there.options if not _takes(link.name, option)]
+    if any(option.name not in AGENTS[name].layout or option.span is None for option in odd):
         return None
-    return [one.span for one in odd if one.span is not None]
+    return [option.span for option in odd if option.span is not None]
 
 
 def _takes(agent: str, option: Option) -> bool:

@@ -36,10 +36,10 @@ _WITHOUT_QUOTES = b'uniq "$PBS_NODEFILE"'  # the lines of a node stand together
 class Numbers:
     """The words in which a task of the new cluster finds its numbers."""
 
-    def __init__(self, plan: Plan, layout: Layout, one: LaunchFile | None) -> None:
-        """*one*: the template that starts programs rank by rank."""
+    def __init__(self, plan: Plan, layout: Layout, launch_file: LaunchFile | None) -> None:
+        """*launch_file*: the template that starts programs rank by rank."""
         laid = plan._replace(layout=layout._replace(tasks_per_node=layout.ranks_per_node))
-        own = {name: launch_line.filled(word, laid) for name, word in ranks(one).items()} if one else {}
+        own = {name: launch_line.filled(word, laid) for name, word in ranks(launch_file).items()} if launch_file else {}
         node = node_rank(_with_node_rank(plan))
         size, each = "%d" % layout.ranks, "%d" % layout.ranks_per_node
         self.by_name = {"WORLD_SIZE": size, "LOCAL_WORLD_SIZE": each, "NODE_RANK": node, "GROUP_RANK": node, **own}
@@ -57,8 +57,8 @@ class Numbers:
 
 
 def _with_node_rank(plan: Plan) -> tuple[LaunchFile, ...]:
-    every = [one for each in plan.cluster.launches.values() for one in each]
-    return tuple(one for one in every if one.when.over == plan.launch.when.over)
+    every = [launch_file for each in plan.cluster.launches.values() for launch_file in each]
+    return tuple(launch_file for launch_file in every if launch_file.when.over == plan.launch.when.over)
 
 
 def in_tasks(foreign: Foreign, numbers: Numbers) -> list[Edit]:
@@ -80,7 +80,7 @@ def in_tasks(foreign: Foreign, numbers: Numbers) -> list[Edit]:
 
 def scripts_of(foreign: Foreign) -> list[Text]:
     """Return the texts that a shell of the tasks reads; a configuration that is written out is none and stays."""
-    programs = [one.program.start for one in foreign.launches if one.program is not None]
+    programs = [launch.program.start for launch in foreign.launches if launch.program is not None]
     return [
         text for text in texts(foreign.source) if not text.quote.startswith(b"<") or _is_script(text, foreign, programs)
     ]
@@ -89,7 +89,7 @@ def scripts_of(foreign: Foreign) -> list[Text]:
 def _is_script(text: Text, foreign: Foreign, programs: list[int]) -> bool:
     start, end = text.span
     body = foreign.source[start:end]
-    if body.startswith(b"#!") or any(start <= one < end for one in programs):
+    if body.startswith(b"#!") or any(start <= program < end for program in programs):
         return True
     return re.search(rb"^export |[$\{](?:%s)\b" % OF_TASK.pattern, body, re.MULTILINE) is not None
 
@@ -113,7 +113,7 @@ def other_numbers(foreign: Foreign, numbers: Numbers, taken: list[Edit]) -> list
             new = numbers.of(name)
             if not new.startswith(b"$") or new[1:] == name or any(one.start <= span.start < one.end for one in covered):
                 continue
-            if any(one.program is not None and _holds(one.program, span) for one in foreign.launches):
+            if any(launch.program is not None and _holds(launch.program, span) for launch in foreign.launches):
                 wanted[name + b"=" + new] = None
             else:
                 out.append(Edit(span, new[1:], "rank"))
@@ -141,7 +141,9 @@ def set_first(source: bytes, text: Text, settings: list[bytes]) -> list[Edit]:
         start = source.index(b"\n", start) + 1
     escape = b"\\" if text.quote in (b'"', b"<") else b""
     glue = b"; " if text.quote in (b"'", b'"') else b"\n"
-    return [Edit(Span(start, start), b"".join(one.replace(b"$", escape + b"$") + glue for one in settings), "rank")]
+    return [
+        Edit(Span(start, start), b"".join(setting.replace(b"$", escape + b"$") + glue for setting in settings), "rank")
+    ]
 
 
 def in_batch(foreign: Foreign, plan: Plan, layout: Layout, commands: list[Found]) -> list[Edit]:
@@ -165,18 +167,18 @@ def has_ranks(foreign: Foreign) -> bool:
 def node_lists(foreign: Foreign, plan: Plan, commands: list[Found]) -> Iterator[Edit]:
     """Replace what only Slurm's commands can say: the list of nodes, and what one node says of itself."""
     site = plan.cluster.site
-    for one in commands:
-        words = [bare(foreign.source, word) for word in one.command.words]
+    for command in commands:
+        words = [bare(foreign.source, word) for word in command.command.words]
         if not words:
             continue
-        whole = Span(one.command.words[0].span.start, one.command.words[-1].span.end)
+        whole = Span(command.command.words[0].span.start, command.command.words[-1].span.end)
         if words[:2] == [b"scontrol", b"show"] and words[2:3] and b"hostnames".startswith(words[2]):
             if site.scheduler == "pbs":
                 yield Edit(whole, _SUBSTITUTED, "node list")
-        elif words[0] == b"srun" and one.inside and site.launcher("srun") in ("absent", "discouraged", "unknown"):
-            at = _program(one, foreign.source)
+        elif words[0] == b"srun" and command.inside and site.launcher("srun") in ("absent", "discouraged", "unknown"):
+            at = _program(command, foreign.source)
             if at is not None and words[at] in (b"hostname", b"ip", b"host", b"uname") and site.scheduler != "slurm":
-                yield Edit(Span(whole.start, one.command.words[at].span.start), b"", "first node")
+                yield Edit(Span(whole.start, command.command.words[at].span.start), b"", "first node")
 
 
 def _program(one: Found, source: bytes) -> int | None:
@@ -205,8 +207,8 @@ class Inner(NamedTuple):
 
 def inner(words: str) -> Inner:
     """Return the inner words taken apart."""
-    found = _TASK.match(words)
-    return Inner(words, found["text"], found["rest"]) if found else Inner(words, "", words)
+    match = _TASK.match(words)
+    return Inner(words, match["text"], match["rest"]) if match else Inner(words, "", words)
 
 
 def in_text(words: str, quote: bytes) -> str:
@@ -219,19 +221,19 @@ def in_text(words: str, quote: bytes) -> str:
     return _QUOTED.sub(r"\1", joined).replace('"', "") if quote == b'"' else joined
 
 
-def ranks(one: LaunchFile) -> dict[str, str]:
+def ranks(launch_file: LaunchFile) -> dict[str, str]:
     """Return what each variable of a rank is set to in its task, by a template that starts rank by rank."""
-    found = _RANKS.match(one.launch[1])
-    return dict(_SET.findall(found["text"])) if found else {}
+    match = _RANKS.match(launch_file.launch[1])
+    return dict(_SET.findall(match["text"])) if match else {}
 
 
-def in_front(one: LaunchFile) -> str:
+def in_front(launch_file: LaunchFile) -> str:
     """Return the words that set a rank's variables in front of any program, "" where the template has none."""
-    found = _RANKS.match(one.launch[1])
-    return one.launch[1][: found.start("rest")].rstrip() if found else ""
+    match = _RANKS.match(launch_file.launch[1])
+    return launch_file.launch[1][: match.start("rest")].rstrip() if match else ""
 
 
 def node_rank(files: tuple[LaunchFile, ...]) -> str:
     """Return the word for a node's number in its task, "" where no template has one."""
-    found = (_NODE.search(one.launch[1]) for one in files)
-    return next((each[1] for each in found if each), "")
+    matches = (_NODE.search(launch_file.launch[1]) for launch_file in files)
+    return next((each[1] for each in matches if each), "")

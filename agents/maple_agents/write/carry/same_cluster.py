@@ -27,11 +27,11 @@ class Mended(NamedTuple):
     says: tuple[str, ...] = ()
 
 
-def mended(foreign: Foreign, cluster: Cluster, said: Slots, original: bytes) -> Mended | None:
+def mended(foreign: Foreign, cluster: Cluster, slots: Slots, original: bytes) -> Mended | None:
     """Return the script as it should be, None where it has to be made anew: something else was said, or no small
     edit cures it. A script that is right comes back as it is.
     """
-    if says_more(foreign, said):
+    if says_more(foreign, slots):
         return None
     state = judgement.state_of(original, foreign, cluster)
     if state is None or not _asks_for_gpus(foreign, cluster):
@@ -55,11 +55,11 @@ def _surely_not_meant(state: State, foreign: Foreign) -> bool:
     """
     if variables.uncrossed(foreign.source, foreign.scheduler, state.plan.allocation) != foreign.source:
         return True
-    if any(one.outer is None and one.agent is None and not one.small for one in foreign.launches):
+    if any(launch.outer is None and launch.agent is None and not launch.small for launch in foreign.launches):
         return True
-    if any(_too_early(one, foreign.source) for one in foreign.launches):
+    if any(_too_early(launch, foreign.source) for launch in foreign.launches):
         return True
-    return any(_forgot(one, state) or _meets_nobody(one) or _apart(one) for one in state.plan.steps if _agent(one))
+    return any(_forgot(step, state) or _meets_nobody(step) or _apart(step) for step in state.plan.steps if _agent(step))
 
 
 def _too_early(launch: Launch, source: bytes) -> bool:
@@ -90,13 +90,13 @@ def _as_meant(state: State, foreign: Foreign) -> bool:
     given = state.plan.allocation
     if variables.uncrossed(foreign.source, foreign.scheduler, given) != foreign.source:
         return False
-    alone = sum(not one.small for one in foreign.launches) == 1
+    alone = sum(not launch.small for launch in foreign.launches) == 1
     for step in (one for one in state.plan.steps if one.links):
         if _agent(step) and (not _whole(step) or _forgot(step, state)):
             return False
         if step.tasks is None or (alone and not _on_all(step, given.nodes)):
             return False
-    return not any(one.outer is None and one.agent is None and not one.small for one in foreign.launches)
+    return not any(launch.outer is None and launch.agent is None and not launch.small for launch in foreign.launches)
 
 
 def _on_all(step: Step, nodes: int | None) -> bool:
@@ -121,13 +121,13 @@ def _whole(step: Step) -> bool:
 
 def _forgot(step: Step, state: State) -> bool:
     """Tell whether nobody said how many ranks a node has, where it has several GPUs."""
-    said = step.links[-1].option("nproc-per-node", "num-processes", "num-gpus", "config-file", "include", "hostfile")
-    return said is None and step.workers_per_task == 1 and (state.plan.allocation.gpus_per_node or 1) > 1
+    option = step.links[-1].option("nproc-per-node", "num-processes", "num-gpus", "config-file", "include", "hostfile")
+    return option is None and step.workers_per_task == 1 and (state.plan.allocation.gpus_per_node or 1) > 1
 
 
-def says_more(foreign: Foreign, said: Slots) -> bool:
+def says_more(foreign: Foreign, slots: Slots) -> bool:
     """Tell whether something was said beside the script that it does not say itself."""
-    return any(name not in foreign.slots or foreign.slots[name].value != slot.value for name, slot in said.items())
+    return any(name not in foreign.slots or foreign.slots[name].value != slot.value for name, slot in slots.items())
 
 
 def _asks_for_gpus(foreign: Foreign, cluster: Cluster) -> bool:
@@ -141,5 +141,5 @@ def _asks_for_gpus(foreign: Foreign, cluster: Cluster) -> bool:
 def _said(foreign: Foreign) -> bool:
     names = ("gpus", "gpus-per-node", "gpus-per-task", "gres", "gpus-per-socket", "tres-per-task", "exclusive")
     chunk = foreign.job.settings.value("select") or b""
-    worlds = [one for one in foreign.launches if not one.small]
+    worlds = [launch for launch in foreign.launches if not launch.small]
     return any(name in foreign.job.settings for name in names) or b"ngpus=" in chunk or not worlds

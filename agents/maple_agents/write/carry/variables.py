@@ -46,7 +46,7 @@ class Shims(NamedTuple):
 @lru_cache(maxsize=4)
 def _table(scheduler: str) -> dict[bytes, Variable]:
     made = read(Variables, paths("variables")[scheduler])
-    return {one.name.encode(): one for one in made.variable}
+    return {variable.name.encode(): variable for variable in made.variable}
 
 
 def shims(script: bytes, request: tuple[bytes, ...], old: str, plan: Plan, lines_a_node: int) -> Shims:
@@ -63,12 +63,12 @@ def shims(script: bytes, request: tuple[bytes, ...], old: str, plan: Plan, lines
         if name == NODE_FILE and new == "slurm":
             lines += _node_file(lines_a_node)
             continue
-        one = _table("pbs" if name.startswith(b"PBS_") or name == b"NCPUS" else "slurm").get(name)
-        value = _value(one, name, old, new, plan, request)
+        variable = _table("pbs" if name.startswith(b"PBS_") or name == b"NCPUS" else "slurm").get(name)
+        value = _value(variable, name, old, new, plan, request)
         if value:
             lines.append((b"export " if exported else b"") + name + b"=" + value)
         elif value is None:
-            why = one.says if one is not None and one.says else "%s has no such variable" % _title(new)
+            why = variable.says if variable is not None and variable.says else "%s has no such variable" % _title(new)
             advice.append("line %d: $%s: %s" % (line, name.decode(), why))
     return Shims(tuple(lines), tuple(advice))
 
@@ -78,11 +78,11 @@ def uncrossed(script: bytes, scheduler: str, given: Allocation) -> bytes:
     other = "slurm" if scheduler == "pbs" else "pbs"
     numbers = {"nodes": given.nodes, "tasks": given.tasks, "gpus_per_node": given.gpus_per_node}
     for name in _uses(script):
-        one = _table(other).get(name)
-        if one is None or not name.startswith(b"SLURM" if other == "slurm" else b"PBS_"):
+        variable = _table(other).get(name)
+        if variable is None or not name.startswith(b"SLURM" if other == "slurm" else b"PBS_"):
             continue
-        number = numbers.get(one.layout)
-        word = "%d" % number if number else one.pbs if scheduler == "pbs" else one.slurm
+        number = numbers.get(variable.layout)
+        word = "%d" % number if number else variable.pbs if scheduler == "pbs" else variable.slurm
         if word:
             script = re.sub(rb"\$(?:%s\b|\{%s\})" % (name, name), lambda _, new=word: new.encode(), script)  # type: ignore[misc]
     return script
@@ -93,18 +93,18 @@ def _title(scheduler: str) -> str:
 
 
 def _value(
-    one: Variable | None, name: bytes, old: str, new: str, plan: Plan, request: tuple[bytes, ...]
+    variable: Variable | None, name: bytes, old: str, new: str, plan: Plan, request: tuple[bytes, ...]
 ) -> bytes | None:
     """Return the word for a variable, b"" where it is there anyway, None where there is none."""
     own = name.startswith(b"PBS_" if new == "pbs" else b"SLURM")
     if own:
-        return _unsaid(one, request, plan) if one is not None and new == old == "slurm" else b""
+        return _unsaid(variable, request, plan) if variable is not None and new == old == "slurm" else b""
     if old == new and name == b"NCPUS":
         return b""
-    if one is None:
+    if variable is None:
         return None
-    number = _number(one.layout, plan)
-    word = one.pbs if new == "pbs" else one.slurm
+    number = _number(variable.layout, plan)
+    word = variable.pbs if new == "pbs" else variable.slurm
     return number or (_quoted(word) if word else None)
 
 
@@ -142,12 +142,12 @@ _SAID_BY = {
 }
 
 
-def _unsaid(one: Variable, request: tuple[bytes, ...], plan: Plan) -> bytes:
+def _unsaid(variable: Variable, request: tuple[bytes, ...], plan: Plan) -> bytes:
     """Return the number of a variable that Slurm sets only where a directive says it, b"" where one does."""
-    option = _SAID_BY.get(one.name.encode())
+    option = _SAID_BY.get(variable.name.encode())
     if option is None or any(re.match(rb"#SBATCH %s\b" % re.escape(option), line) for line in request):
         return b""
-    return _number(one.layout, plan)
+    return _number(variable.layout, plan)
 
 
 def _uses(script: bytes) -> dict[bytes, tuple[int, bool]]:

@@ -40,18 +40,22 @@ def lines(plan: Plan) -> list[bytes]:
     Never one that the site refuses. Raises `Refused` where a value is none that a directive can hold.
     """
     write = _pbs if plan.cluster.site.scheduler == "pbs" else _slurm
-    return [write(one).encode() for one in directives(plan)]
+    return [write(directive).encode() for directive in directives(plan)]
 
 
-def _slurm(one: Directive) -> str:
-    return "#SBATCH --%s=%s" % (one.option, one.value) if one.value else "#SBATCH --%s" % one.option
+def _slurm(directive: Directive) -> str:
+    return (
+        "#SBATCH --%s=%s" % (directive.option, directive.value)
+        if directive.value
+        else "#SBATCH --%s" % directive.option
+    )
 
 
-def _pbs(one: Directive) -> str:
-    if one.option in _PBS:
-        letter = _PBS[one.option]
-        return "#PBS %s%s%s" % (letter, "" if letter.endswith("=") else " ", one.value)
-    return "#PBS -l %s=%s" % (one.option, one.value)
+def _pbs(directive: Directive) -> str:
+    if directive.option in _PBS:
+        letter = _PBS[directive.option]
+        return "#PBS %s%s%s" % (letter, "" if letter.endswith("=") else " ", directive.value)
+    return "#PBS -l %s=%s" % (directive.option, directive.value)
 
 
 def directives(plan: Plan) -> list[Directive]:
@@ -60,16 +64,20 @@ def directives(plan: Plan) -> list[Directive]:
     for one in found:
         if re.search(r"[\s#;]", one.value) or one.value.startswith("-"):
             raise Refused("%s %r: a directive cannot hold that" % (one.option, one.value))
-    return [one for one in found if not any(refuses(refusal, one) for refusal in plan.cluster.site.refusals)]
+    return [
+        directive
+        for directive in found
+        if not any(refuses(refusal, directive) for refusal in plan.cluster.site.refusals)
+    ]
 
 
-def refuses(refusal: Demand, one: Directive) -> bool:
+def refuses(refusal: Demand, directive: Directive) -> bool:
     """Tell whether the site is against this option with this value."""
-    if one.option not in refusal.options or refusal.effect not in ("refused", "may-run-wrongly"):
+    if directive.option not in refusal.options or refusal.effect not in ("refused", "may-run-wrongly"):
         return False
     if refusal.values:
-        return any(_is(one.value, value) for value in refusal.values)
-    return not any(_is(one.value, value) for value in refusal.except_values)
+        return any(_is(directive.value, value) for value in refusal.values)
+    return not any(_is(directive.value, value) for value in refusal.except_values)
 
 
 def _is(value: str, pattern: str) -> bool:
@@ -78,27 +86,27 @@ def _is(value: str, pattern: str) -> bool:
 
 def _of_slurm(plan: Plan) -> list[Directive]:
     layout = plan.layout
-    found = [_name(plan), *_said(plan, "account"), *_place(plan)]
+    directives = [_name(plan), *_said(plan, "account"), *_place(plan)]
     gpus = _gpus(plan)
-    found += [one for one in gpus if one.option == "constraint"]
-    found += [
+    directives += [directive for directive in gpus if directive.option == "constraint"]
+    directives += [
         Directive("nodes", str(layout.nodes), "nodes"),
         Directive("ntasks-per-node", str(layout.tasks_per_node), plan.launch.name),
     ]
     if layout.cpus_per_task is not None:
         because = "the node's cores" if not {"cpus_per_task", "cpus_per_node"} & {*plan.said} else "cpus_per_task"
-        found.append(Directive("cpus-per-task", str(layout.cpus_per_task), because))
-    found += [one for one in gpus if one.option != "constraint"]
-    found += [*_of_environment(plan), *_image(plan), *_time(plan, "time"), *_said(plan, "array"), *_besides(plan)]
-    return found
+        directives.append(Directive("cpus-per-task", str(layout.cpus_per_task), because))
+    directives += [directive for directive in gpus if directive.option != "constraint"]
+    directives += [*_of_environment(plan), *_image(plan), *_time(plan, "time"), *_said(plan, "array"), *_besides(plan)]
+    return directives
 
 
 def _of_pbs(plan: Plan) -> list[Directive]:
-    found = [_name(plan, 15), *_said(plan, "account"), *_place(plan)]
-    found += [Directive("select", _chunks(plan), "nodes"), *_of_environment(plan)]
-    if not any(one.option == "place" for one in found) and plan.layout.nodes > 1:
-        found.append(Directive("place", "scatter", "one chunk on each node"))
-    return [*found, *_time(plan, "walltime"), *_said(plan, "filesystems"), *_array_of_pbs(plan), *_besides(plan)]
+    directives = [_name(plan, 15), *_said(plan, "account"), *_place(plan)]
+    directives += [Directive("select", _chunks(plan), "nodes"), *_of_environment(plan)]
+    if not any(directive.option == "place" for directive in directives) and plan.layout.nodes > 1:
+        directives.append(Directive("place", "scatter", "one chunk on each node"))
+    return [*directives, *_time(plan, "walltime"), *_said(plan, "filesystems"), *_array_of_pbs(plan), *_besides(plan)]
 
 
 _LETTERS = {"FAIL": "a", "BEGIN": "b", "END": "e"}  # of the events of a mail, for PBS
@@ -110,14 +118,17 @@ def _besides(plan: Plan) -> list[Directive]:
     slots: tuple[tuple[str, Name], ...] = (
         ("output", "output"), ("mail-user", "mail"), ("mail-type", "mail_on"), ("dependency", "dependency"),
     )  # fmt: skip
-    found = [Directive(option, plan.said.text(slot), slot) for option, slot in slots if slot in plan.said]
+    directives = [Directive(option, plan.said.text(slot), slot) for option, slot in slots if slot in plan.said]
     if "mail" in plan.said and "mail_on" not in plan.said:
-        found.append(Directive("mail-type", "END,FAIL", "mail"))
-    return [one._replace(value=_letters(one.value)) if pbs and one.option == "mail-type" else one for one in found]
+        directives.append(Directive("mail-type", "END,FAIL", "mail"))
+    return [
+        directive._replace(value=_letters(directive.value)) if pbs and directive.option == "mail-type" else directive
+        for directive in directives
+    ]
 
 
 def _letters(events: str) -> str:
-    return "".join(_LETTERS[one] for one in events.split(",") if one in _LETTERS) or "abe"
+    return "".join(_LETTERS[part] for part in events.split(",") if part in _LETTERS) or "abe"
 
 
 def _name(plan: Plan, most: int = 40) -> Directive:
@@ -140,8 +151,8 @@ def _place(plan: Plan) -> list[Directive]:
     """The partition or queue, and a QOS beside a partition."""
     own = places.selector(plan.cluster)
     name = places.named(plan.said, plan.cluster) or plan.text(own)
-    found = [Directive(own, name, own)] if name else []
-    return found if own == "qos" or plan.cluster.site.scheduler == "pbs" else [*found, *_said(plan, "qos")]
+    directives = [Directive(own, name, own)] if name else []
+    return directives if own == "qos" or plan.cluster.site.scheduler == "pbs" else [*directives, *_said(plan, "qos")]
 
 
 def _time(plan: Plan, option: str) -> list[Directive]:
@@ -161,8 +172,8 @@ def _gpus(plan: Plan) -> list[Directive]:
     filled = form.format(
         n=layout.gpus_per_node, total=layout.nodes * layout.gpus_per_node, nodes=layout.nodes, type=kind
     )
-    found = [Directive(*_option(word), "gpu_request") for word in filled.split()]
-    return _with_feature(plan, found)
+    directives = [Directive(*_option(word), "gpu_request") for word in filled.split()]
+    return _with_feature(plan, directives)
 
 
 def _option(word: str) -> tuple[str, str]:
@@ -170,35 +181,41 @@ def _option(word: str) -> tuple[str, str]:
     return name, value
 
 
-def _with_feature(plan: Plan, found: list[Directive]) -> list[Directive]:
+def _with_feature(plan: Plan, directives: list[Directive]) -> list[Directive]:
     """Add the feature of the one kind that is wanted, where the place has others too."""
     behind = plan.place.node_kinds if plan.place is not None else ()
-    among = tuple(one for one in plan.cluster.site.kinds if one.name in behind)
+    among = tuple(node_kind for node_kind in plan.cluster.site.kinds if node_kind.name in behind)
     wanted = places.feature_of(plan.kind, among)
     if not wanted:
-        return found
-    at = next((index for index, one in enumerate(found) if one.option == "constraint"), None)
+        return directives
+    at = next((index for index, directive in enumerate(directives) if directive.option == "constraint"), None)
     if at is None:
-        return [Directive("constraint", wanted, "gpu"), *found]
-    joined = found[at]._replace(value="%s&%s" % (found[at].value, wanted))
-    return [*found[:at], joined, *found[at + 1 :]]
+        return [Directive("constraint", wanted, "gpu"), *directives]
+    joined = directives[at]._replace(value="%s&%s" % (directives[at].value, wanted))
+    return [*directives[:at], joined, *directives[at + 1 :]]
 
 
 def _of_environment(plan: Plan) -> list[Directive]:
     """What every training job of the site says; a job of part of a node asks for its part only."""
     part = plan.cluster.environment
-    found = [Directive(one.option, one.value, one.fact or one.why) for one in part.directives] if part else []
+    directives = (
+        [Directive(directive.option, directive.value, directive.fact or directive.why) for directive in part.directives]
+        if part
+        else []
+    )
     own = [Directive("mem", plan.said.text("memory"), "memory")] if "memory" in plan.said else []
     if own:
-        found = [one for one in found if one.option != "mem"]
+        directives = [directive for directive in directives if directive.option != "mem"]
     own = own if plan.cluster.site.scheduler == "slurm" else []
     share = _share(plan)
     if share is None:
-        return [*found, *own]
+        return [*directives, *own]
     return own + [
-        one._replace(value=_memory(plan, share)) if (one.option, one.value) == ("mem", "0") else one
-        for one in found
-        if one.option != "exclusive" and not (one.option == "mem" and not _memory(plan, share))
+        directive._replace(value=_memory(plan, share))
+        if (directive.option, directive.value) == ("mem", "0")
+        else directive
+        for directive in directives
+        if directive.option != "exclusive" and not (directive.option == "mem" and not _memory(plan, share))
     ]
 
 

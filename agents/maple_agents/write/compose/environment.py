@@ -49,7 +49,7 @@ def _of(plan: Plan, key: str) -> list[str]:
     """Return the lines under *key* of the environment part, each with its reason above it."""
     part = plan.cluster.environment
     listed: list[Line] = getattr(part, key) if part is not None else []
-    return [text for one in listed for text in (*comment(one.why), one.line)]
+    return [text for line in listed for text in (*comment(line.why), line.line)]
 
 
 def _modules(plan: Plan) -> list[str]:
@@ -58,9 +58,9 @@ def _modules(plan: Plan) -> list[str]:
         return []
     loads: list[Load] = [fact(file, key) for key in part.modules]
     if plan.said.text("container"):  # it brings its own Python; the host's would get into it by PYTHONPATH
-        loads = [one for one in loads if any("singularity" in line or "apptainer" in line for line in one.load)]
-    found = [line for one in loads for line in one.load]
-    then = [one.then for one in loads if one.then and not _own(plan)]
+        loads = [load for load in loads if any("singularity" in line or "apptainer" in line for line in load.load)]
+    found = [line for load in loads for line in load.load]
+    then = [load.then for load in loads if load.then and not _own(plan)]
     return [*found, *(line for text in then for line in comment("Then, with names of your own: %s" % text))]
 
 
@@ -73,8 +73,12 @@ def _variables(plan: Plan) -> list[str]:
     if part is None or file is None:
         return []
     agents = part.variables_of_agents if plan.launch.when.launcher != "python" else None
-    found: list[TransportVariable] = [fact(file, key) for key in (part.variables if agents is None else agents)]
-    return [exported(one.name, _joined(one)) for one in found]
+    transport_variables: list[TransportVariable] = [
+        fact(file, key) for key in (part.variables if agents is None else agents)
+    ]
+    return [
+        exported(transport_variable.name, _joined(transport_variable)) for transport_variable in transport_variables
+    ]
 
 
 def _meant(part: Environment, launcher: str) -> list[str]:
@@ -83,8 +87,12 @@ def _meant(part: Environment, launcher: str) -> list[str]:
     return part.variables if others is None else others
 
 
-def _joined(one: TransportVariable) -> str:
-    return ":".join([*one.prepend, "$" + one.name]) if one.prepend else one.value
+def _joined(transport_variable: TransportVariable) -> str:
+    return (
+        ":".join([*transport_variable.prepend, "$" + transport_variable.name])
+        if transport_variable.prepend
+        else transport_variable.value
+    )
 
 
 def exported(name: str, value: str) -> str:
@@ -158,7 +166,7 @@ def _scratch(plan: Plan) -> str:
     """Return the variable that names the scratch file system of the site, "" where none is documented."""
     file = plan.cluster.file
     listed = file.path if file is not None else []
-    return next(("$SCRATCH" for one in listed if "$SCRATCH" in one.name and one.value), "")
+    return next(("$SCRATCH" for place in listed if "$SCRATCH" in place.name and place.value), "")
 
 
 def _data(plan: Plan) -> list[str]:
@@ -195,14 +203,14 @@ def _checked(text: str) -> list[str]:
 
 
 def _lines(text: str) -> list[str]:
-    found = _CONDA.match(text)
-    if found:
-        return _conda(found[1])
+    match = _CONDA.match(text)
+    if match:
+        return _conda(match[1])
     if _LINE.match(text):
         return [text]
-    found = _VENV.match(text)
-    path = found[1] if found else text
-    if found or "/" in path and (path[0] in "/~$." or " " not in path):
+    match = _VENV.match(text)
+    path = match[1] if match else text
+    if match or "/" in path and (path[0] in "/~$." or " " not in path):
         return ["source %s" % _path(path if path.endswith("/activate") else path.rstrip("/") + "/bin/activate")]
     if _NAME.match(path):
         return _conda(path)
@@ -212,8 +220,8 @@ def _lines(text: str) -> list[str]:
 def said_variables(plan: Plan) -> list[str]:
     """Return a line for each environment variable that was said. Raises `Refused` where one would begin a command."""
     found = []
-    for one in _SETTING.finditer(plan.said.text("variables")):
-        name, value = one["name"], one["value"]
+    for match in _SETTING.finditer(plan.said.text("variables")):
+        name, value = match["name"], match["value"]
         if not re.fullmatch(r"[\w@%+=:,./~${}\[\]-]*|'[^']*'|\"[^\"`]*\"", value) or "$(" in value:
             raise Refused("variable %s=%s: write its value as one plain word" % (name, value))
         found.append("export %s=%s" % (name, value if value[:1] in "'\"" or "[" not in value else "'%s'" % value))

@@ -76,12 +76,12 @@ def launch_words(plan: Plan) -> list[str]:
     outer, inner = plan.launch.launch
     part, when = plan.cluster.environment, plan.launch.when
     meant = [
-        one
-        for one in (part.options if part is not None else ())
-        if one.over == when.over and one.launcher in ("", when.launcher)
+        option
+        for option in (part.options if part is not None else ())
+        if option.over == when.over and option.launcher in ("", when.launcher)
     ]
-    exact = [one for one in meant if one.ranks_per_node == plan.layout.ranks_per_node]
-    words = [one.words for one in exact or meant if one in exact or not one.ranks_per_node]
+    exact = [option for option in meant if option.ranks_per_node == plan.layout.ranks_per_node]
+    words = [option.words for option in exact or meant if option in exact or not option.ranks_per_node]
     return [" ".join([outer, *words]), inner]
 
 
@@ -111,7 +111,7 @@ def filled(words: str, plan: Plan) -> str:
         "job.ranks": layout.ranks,
         "site.gpus_per_node": layout.ranks_per_node,
     }
-    return _SLOT.sub(lambda found: str(numbers[found[1]]) if found[1] in numbers else found[0], words)
+    return _SLOT.sub(lambda match: str(numbers[match[1]]) if match[1] in numbers else match[0], words)
 
 
 def container_runtime(plan: Plan) -> str:
@@ -119,10 +119,10 @@ def container_runtime(plan: Plan) -> str:
     file = plan.cluster.file
     if file is None or file.containers is None:
         return "apptainer"
-    found = _NAMED.search(file.containers.usage) or _NAMED.search(file.containers.runtime)
+    match = _NAMED.search(file.containers.usage) or _NAMED.search(file.containers.runtime)
     if "shifter" in file.containers.runtime:
         return "shifter"
-    return found[1] if found else "apptainer"
+    return match[1] if match else "apptainer"
 
 
 def container_words(plan: Plan) -> bytes:
@@ -194,22 +194,24 @@ def read_program(program: bytes) -> Program:
     first = command.words[0].span.start
     words = [_text(word, program) for word in command.words]
     _not_launched_twice(words)
-    made = Program(program[:begin], tuple(_as_word(one, program) for one in command.assignments), program[first:])
+    made = Program(
+        program[:begin], tuple(_as_word(assignment, program) for assignment in command.assignments), program[first:]
+    )
     return _with_interpreter(made, words, [word.span.start - first for word in command.words])
 
 
 def _launched(program: bytes) -> Simple | None:
     """Return the first command that does not only prepare something, else the first."""
-    found = [one for item in parse(program).items for one in _simple(item.command)]
-    training = [one for one in found if one.words and _text(one.words[0], program) not in _PREPARES]
-    return next(iter(training or found), None)
+    simples = [simple for item in parse(program).items for simple in _simple(item.command)]
+    training = [simple for simple in simples if simple.words and _text(simple.words[0], program) not in _PREPARES]
+    return next(iter(training or simples), None)
 
 
 def _simple(command: Command) -> list[Simple]:
     if isinstance(command, Simple):
         return [command]
     if isinstance(command, (AndOr, Pipeline)):
-        return [one for part in command.commands for one in _simple(part)]
+        return [simple for part in command.commands for simple in _simple(part)]
     return []
 
 
@@ -217,17 +219,19 @@ def _text(word: Word, source: bytes) -> bytes:
     return source[word.span.start : word.span.end]
 
 
-def _as_word(one: Assignment, source: bytes) -> bytes:
+def _as_word(assignment: Assignment, source: bytes) -> bytes:
     """Return an assignment as an argument of `env`: there a value is split at blanks, which an assignment is not."""
-    written = source[one.span.start : one.span.end]
-    bare = one.value is not None and any(isinstance(part, Param) and not part.quoted for part in one.value.parts)
+    written = source[assignment.span.start : assignment.span.end]
+    bare = assignment.value is not None and any(
+        isinstance(part, Param) and not part.quoted for part in assignment.value.parts
+    )
     return b'"%s"' % written if bare and b'"' not in written and b"'" not in written else written
 
 
 def _not_launched_twice(words: list[bytes]) -> None:
     name = os.path.basename(words[0].strip(b"\"'"))
     by_module = _PYTHON.match(name) is not None and any(
-        one in (b"torch.distributed.run", b"torch.distributed.launch") for one in words[1:4]
+        word in (b"torch.distributed.run", b"torch.distributed.launch") for word in words[1:4]
     )
     if name in _LAUNCHERS or by_module:
         raise Refused("the program begins with a launcher, which Maple writes: name the program alone, not %s"

@@ -51,21 +51,21 @@ class Chosen(NamedTuple):
     advice: tuple[str, ...] = ()
 
 
-def choose(said: Slots, cluster: Cluster, wishes: Set[str], gpu: float | None, ranks: int | None,
+def choose(slots: Slots, cluster: Cluster, wishes: Set[str], gpu: float | None, ranks: int | None,
            nodes_said: bool, hints: tuple[Assumed, ...] = ()) -> Chosen:  # fmt: skip
     """Return the paradigm: the one said, else the one hinted at, else DDP where that fits, else a sharded one.
 
     *gpu*: memory of a device in GB, None not known. *ranks*: of the world, None not known yet. Raises `Refused` where
     the repository has no such paradigm.
     """
-    model = known(said.text("model"), cluster) if "model" in said else None
-    load = Load(parameters(said.text("model"), model), gpu, ranks)
+    model = known(slots.text("model"), cluster) if "model" in slots else None
+    load = Load(parameters(slots.text("model"), model), gpu, ranks)
     if lighter(wishes):
         load = load._replace(parameters=None)
-    name = said.text("paradigm")
+    name = slots.text("paradigm")
     if name:
-        return _said(_known(name, cluster), said, load, cluster)._replace(model=model)
-    return _unsaid(said, load, cluster, nodes_said, hints)._replace(model=model)
+        return _said(_known(name, cluster), slots, load, cluster)._replace(model=model)
+    return _unsaid(slots, load, cluster, nodes_said, hints)._replace(model=model)
 
 
 def _known(name: str, cluster: Cluster) -> Paradigm:
@@ -74,22 +74,24 @@ def _known(name: str, cluster: Cluster) -> Paradigm:
     return cluster.paradigms[name]
 
 
-def _said(paradigm: Paradigm, said: Slots, load: Load, cluster: Cluster) -> Chosen:
+def _said(paradigm: Paradigm, slots: Slots, load: Load, cluster: Cluster) -> Chosen:
     """Return the paradigm that was said; where it cannot fit, it wants the user's own word once more."""
     if load.fits(paradigm) is not False:
         return Chosen(paradigm, None)
     why = _too_much(load, paradigm)
-    if said["paradigm"].origin.by in ("prompt", "option"):
+    if slots["paradigm"].origin.by in ("prompt", "option"):
         return Chosen(paradigm, None, advice=(why,))
     fitting = tuple(name for name in _SHARDED if name in cluster.paradigms and load.fits(cluster.paradigms[name]))
     says = "%s; %s" % (why, _instead(fitting, load, cluster))
-    anyway = "; %s, said here, is written all the same" % said.text("paradigm")
-    return Chosen(paradigm, None, missing=(Missing("paradigm", says + anyway, (*fitting, said.text("paradigm"))),))
+    anyway = "; %s, said here, is written all the same" % slots.text("paradigm")
+    return Chosen(paradigm, None, missing=(Missing("paradigm", says + anyway, (*fitting, slots.text("paradigm"))),))
 
 
-def _unsaid(said: Slots, load: Load, cluster: Cluster, nodes_said: bool, hints: tuple[Assumed, ...]) -> Chosen:
-    hinted = next((one for one in hints if one.slot == "paradigm" and one.value in cluster.paradigms), None)
-    first = hinted or _by_launcher(said) or Assumed("paradigm", "ddp", _fitting_ddp(load, cluster))
+def _unsaid(slots: Slots, load: Load, cluster: Cluster, nodes_said: bool, hints: tuple[Assumed, ...]) -> Chosen:
+    hinted = next(
+        (assumed for assumed in hints if assumed.slot == "paradigm" and assumed.value in cluster.paradigms), None
+    )
+    first = hinted or _by_launcher(slots) or Assumed("paradigm", "ddp", _fitting_ddp(load, cluster))
     paradigm = cluster.paradigms[str(first.value)]
     if load.fits(paradigm) is not False:
         return Chosen(paradigm, None, (first,))
@@ -97,7 +99,7 @@ def _unsaid(said: Slots, load: Load, cluster: Cluster, nodes_said: bool, hints: 
     for name in _SHARDED:
         if (
             name in cluster.paradigms
-            and _startable(name, said, cluster)
+            and _startable(name, slots, cluster)
             and load.fits(cluster.paradigms[name]) is not False
         ):
             return Chosen(cluster.paradigms[name], None, (Assumed("paradigm", name, why),))
@@ -106,16 +108,16 @@ def _unsaid(said: Slots, load: Load, cluster: Cluster, nodes_said: bool, hints: 
     return Chosen(sharded, None, missing=(slot,))
 
 
-def _startable(name: str, said: Slots, cluster: Cluster) -> bool:
+def _startable(name: str, slots: Slots, cluster: Cluster) -> bool:
     try:
-        choose_launcher(said, name, cluster, 2)
+        choose_launcher(slots, name, cluster, 2)
     except Refused:
         return False
     return True
 
 
-def _by_launcher(said: Slots) -> Assumed | None:
-    launcher = said.text("launcher")
+def _by_launcher(slots: Slots) -> Assumed | None:
+    launcher = slots.text("launcher")
     if launcher not in _OF_LAUNCHER:
         return None
     return Assumed("paradigm", _OF_LAUNCHER[launcher], "%s was said" % launcher)
@@ -236,32 +238,37 @@ def _of_kind(cluster: Cluster, kind: NodeKind) -> float | None:
     return node.gpu_memory_gib / shares * 2**30 / 1e9
 
 
-def choose_launcher(said: Slots, paradigm: str, cluster: Cluster, ranks: int) -> LaunchFile:
+def choose_launcher(slots: Slots, paradigm: str, cluster: Cluster, ranks: int) -> LaunchFile:
     """Return the best template that starts *paradigm* on *ranks* ranks by the launcher that was said, or by any.
 
     Raises `Refused` where there is none.
     """
-    launcher = said.text("launcher")
-    found = tuple(one for one in cluster.launches.get(paradigm, ()) if ranks > 1 or one.when.ranks != ">1")
-    fitting = [one for one in found if not launcher or _is(one, launcher)]
+    launcher = slots.text("launcher")
+    launch_files = tuple(
+        launch_file for launch_file in cluster.launches.get(paradigm, ()) if ranks > 1 or launch_file.when.ranks != ">1"
+    )
+    fitting = [launch_file for launch_file in launch_files if not launcher or _is(launch_file, launcher)]
     if not fitting:
-        raise Refused(_none(launcher, paradigm, found, cluster))
+        raise Refused(_none(launcher, paradigm, launch_files, cluster))
     if launcher in OUTER:  # it starts the ranks itself, where the paradigm lets it
-        return next((one for one in fitting if one.when.launcher == "python"), fitting[0])
+        return next((launch_file for launch_file in fitting if launch_file.when.launcher == "python"), fitting[0])
     return fitting[0]
 
 
-def _is(one: LaunchFile, launcher: str) -> bool:
-    return one.when.launcher == launcher or NAMED[one.when.over].name == launcher
+def _is(launch_file: LaunchFile, launcher: str) -> bool:
+    return launch_file.when.launcher == launcher or NAMED[launch_file.when.over].name == launcher
 
 
-def _none(launcher: str, paradigm: str, found: tuple[LaunchFile, ...], cluster: Cluster) -> str:
-    facts = {one.name: one for one in cluster.site.launchers}
+def _none(launcher: str, paradigm: str, launch_files: tuple[LaunchFile, ...], cluster: Cluster) -> str:
+    facts = {launcher_fact.name: launcher_fact for launcher_fact in cluster.site.launchers}
     if launcher in facts and facts[launcher].state == "absent":
         says = facts[launcher].says or "it is not there"
         return "%s is no launcher of %s: %s" % (launcher, cluster.site.id, says)
     names = ", ".join(
-        dict.fromkeys(one.when.launcher if one.when.launcher != "python" else one.when.over for one in found)
+        dict.fromkeys(
+            launch_file.when.launcher if launch_file.when.launcher != "python" else launch_file.when.over
+            for launch_file in launch_files
+        )
     )
     by = " by %s" % launcher if launcher else ""
     return "no launch template starts %s%s on %s; there are %s" % (paradigm, by, cluster.site.id, names or "none")
@@ -269,7 +276,11 @@ def _none(launcher: str, paradigm: str, found: tuple[LaunchFile, ...], cluster: 
 
 def launcher_advice(launch: LaunchFile, paradigm: Paradigm, cluster: Cluster) -> tuple[str, ...]:
     """Return what to know of the launch: what the site says against it, and what the program needs besides."""
-    facts = {one.name: one for one in cluster.site.launchers}
+    facts = {launcher_fact.name: launcher_fact for launcher_fact in cluster.site.launchers}
     against = [facts[name] for name in (launch.when.launcher, launch.when.over) if name in facts]
-    said = tuple("%s: %s" % (one.name, one.says) for one in against if one.state == "discouraged")
+    said = tuple(
+        "%s: %s" % (launcher_fact.name, launcher_fact.says)
+        for launcher_fact in against
+        if launcher_fact.state == "discouraged"
+    )
     return (*said, *paradigm.around)

@@ -29,7 +29,7 @@ class Asked(NamedTuple):
 
 
 def decide_plan(
-    said: Slots,
+    slots: Slots,
     cluster: Cluster,
     wishes: Set[str] = frozenset(),
     earlier: Mapping[str, str] = {},
@@ -37,7 +37,7 @@ def decide_plan(
     gpu_kinds: tuple[str, ...] = (),
     hints: tuple[Assumed, ...] = (),
 ) -> Plan | Lacking:
-    """Return the plan that *said* gives on *cluster*, or all that is missing for one.
+    """Return the plan that *slots* gives on *cluster*, or all that is missing for one.
 
     *wishes*: words of the request that change what is needed ("lora", "qlora", "8bit", "frozen", "inference",
     "debug"). *earlier*: the user's own earlier values by slot; only defaults of questions, never taken unasked.
@@ -45,37 +45,41 @@ def decide_plan(
     are several. *hints*: what somebody has inferred of slots that nobody said (the paradigm, by retrieval).
     Raises `Refused` with one clear line where numbers contradict each other, or the cluster cannot do it.
     """
-    asked = Asked(said, cluster, wishes, earlier, hints)
-    job = Job(layouts.said(said, ranks), _seconds(said), places.kinds_wanted(said, cluster, gpu_kinds))
-    spot, placed, missing = place_choice.settle(job, said, cluster, wishes, earlier)
+    asked = Asked(slots, cluster, wishes, earlier, hints)
+    job = Job(layouts.said(slots, ranks), _seconds(slots), places.kinds_wanted(slots, cluster, gpu_kinds))
+    spot, placed, missing = place_choice.settle(job, slots, cluster, wishes, earlier)
     if spot is None:
         return _unplaced(asked, job, placed, missing)
     return _placed(asked, spot, placed)
 
 
-def _seconds(said: Slots) -> int | None:
-    if "walltime" not in said:
+def _seconds(slots: Slots) -> int | None:
+    if "walltime" not in slots:
         return None
-    found = of_clock(said.text("walltime"))
+    found = of_clock(slots.text("walltime"))
     if not found:
-        raise Refused("walltime %s: is no time; write HH:MM:SS" % said.text("walltime"))
+        raise Refused("walltime %s: is no time; write HH:MM:SS" % slots.text("walltime"))
     return found
 
 
 def _unplaced(asked: Asked, job: Job, placed: tuple[Assumed, ...], missing: tuple[Missing, ...]) -> Lacking:
     """Return what else is missing where even the place is not known: all is asked for at once."""
     follows = {"nodes"} if job.numbers.gpus_total or job.numbers.ranks else set()
-    known = {*asked.said, *(one.slot for one in placed), *follows}
+    known = {*asked.said, *(assumed.slot for assumed in placed), *follows}
     more = unsaid(asked.cluster, known, "", asked.earlier)
-    able = tuple(one for one in asked.cluster.site.kinds if one.gpus and (not job.kinds or one.name in job.kinds))
+    able = tuple(
+        node_kind
+        for node_kind in asked.cluster.site.kinds
+        if node_kind.gpus and (not job.kinds or node_kind.name in job.kinds)
+    )
     kind = places.kinds_missing(able, asked.cluster)
     return Lacking(_in_order((*missing, *more, *([kind] if kind is not None else []))), placed)
 
 
 def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lacking:
-    said, cluster = asked.said, asked.cluster
-    assumed = [*placed, *_derived(said, spot), *_defaults(said, spot)]
-    known = {*said, *(one.slot for one in assumed)}
+    slots, cluster = asked.said, asked.cluster
+    assumed = [*placed, *_derived(slots, spot), *_defaults(slots, spot)]
+    known = {*slots, *(one.slot for one in assumed)}
     missing = list(unsaid(cluster, known, spot.row.name if spot.row else "", asked.earlier))
     kind = places.kinds_missing(spot.kinds, cluster)
     missing += [kind] if kind is not None else []
@@ -85,7 +89,7 @@ def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lac
         assumed += [Assumed("nodes", 1, "no number was given")]
     gpu = choice.of_device(cluster, spot.kinds) if spot.kinds else None
     ranks = nodes * spot.fitted.ranks_per_node if nodes is not None else None
-    chosen = choice.choose(said, cluster, asked.wishes, gpu, ranks, spot.fitted.nodes is not None, asked.hints)
+    chosen = choice.choose(slots, cluster, asked.wishes, gpu, ranks, spot.fitted.nodes is not None, asked.hints)
     missing += [one for one in chosen.missing if one.slot not in {each.slot for each in missing}]
     assumed += chosen.assumed
     if missing or nodes is None:
@@ -94,21 +98,21 @@ def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lac
 
 
 def _plan(asked: Asked, spot: Spot, nodes: int, chosen: choice.Chosen, assumed: list[Assumed]) -> Plan:
-    said, cluster = asked.said, asked.cluster
-    name = next(name for name, one in cluster.paradigms.items() if one is chosen.paradigm)
-    launch = choice.choose_launcher(said, name, cluster, nodes * spot.fitted.ranks_per_node)
-    if "launcher" not in said:
+    slots, cluster = asked.said, asked.cluster
+    name = next(name for name, paradigm in cluster.paradigms.items() if paradigm is chosen.paradigm)
+    launch = choice.choose_launcher(slots, name, cluster, nodes * spot.fitted.ranks_per_node)
+    if "launcher" not in slots:
         shown = launch.when.launcher if launch.when.launcher != "python" else launch.when.over
         assumed.append(Assumed("launcher", shown, "launch template %s, revision %d" % (launch.name, launch.revision)))
     gpus, ranks = spot.fitted.gpus_per_node, spot.fitted.ranks_per_node
     tasks = 1 if launch.when.launcher in AGENTS else ranks
     shared = spot.row is not None and not places.whole_nodes(spot.row, cluster)
-    cpus = _cores_said(said, tasks) or layouts.cores_per_task(
+    cpus = _cores_said(slots, tasks) or layouts.cores_per_task(
         spot.kinds, gpus, tasks, launch.when.over, cluster, shared
     )
     plan = Plan(
         cluster,
-        said,
+        slots,
         tuple(sorted(assumed, key=lambda one: NAMES.index(one.slot))),
         Layout(nodes, gpus, ranks, tasks, cpus),
         spot.kinds[0] if len(spot.kinds) == 1 else None,
@@ -121,15 +125,15 @@ def _plan(asked: Asked, spot: Spot, nodes: int, chosen: choice.Chosen, assumed: 
     return plan._replace(advice=(*chosen.advice, *advice(plan)))
 
 
-def _cores_said(said: Slots, tasks: int) -> int | None:
+def _cores_said(slots: Slots, tasks: int) -> int | None:
     """Return the CPUs of a task that were said, or those of a node shared among its *tasks*; None where neither was."""
-    each, node = said.number("cpus_per_task"), said.number("cpus_per_node")
+    each, node = slots.number("cpus_per_task"), slots.number("cpus_per_node")
     if each is None and node is not None and node % tasks:
         raise Refused("%d CPUs cannot be divided evenly over %d tasks of a node; say cpus_per_task" % (node, tasks))
     return each if each is not None or node is None else node // tasks
 
 
-def _derived(said: Slots, spot: Spot) -> list[Assumed]:
+def _derived(slots: Slots, spot: Spot) -> list[Assumed]:
     """Return the numbers that nobody said, with what they follow from."""
     fitted = spot.fitted
     reasons = dict(fitted.because)
@@ -138,22 +142,22 @@ def _derived(said: Slots, spot: Spot) -> list[Assumed]:
         ("gpus_per_node", fitted.gpus_per_node),
         ("ranks_per_node", fitted.ranks_per_node),
     )
-    found = [
+    assumed = [
         Assumed(slot, value, reasons.get(slot, "as the other numbers say"))  # type: ignore[arg-type]
         for slot, value in values
-        if slot not in said and value is not None
+        if slot not in slots and value is not None
     ]
-    if "gpu" not in said and len(spot.kinds) == 1:
-        found.append(Assumed("gpu", spot.kinds[0].name, "the only kind of node there"))
-    return found
+    if "gpu" not in slots and len(spot.kinds) == 1:
+        assumed.append(Assumed("gpu", spot.kinds[0].name, "the only kind of node there"))
+    return assumed
 
 
-def _defaults(said: Slots, spot: Spot) -> list[Assumed]:
+def _defaults(slots: Slots, spot: Spot) -> list[Assumed]:
     found = []
-    if "walltime" not in said and spot.row is not None and spot.row.default_walltime:
+    if "walltime" not in slots and spot.row is not None and spot.row.default_walltime:
         because = "%s.%s.default_walltime of the site file" % (spot.row.selector, spot.row.name)
         found.append(Assumed("walltime", clock(spot.row.default_walltime), because))
-    if "program" not in said:
+    if "program" not in slots:
         found.append(Assumed("program", PROGRAM, "no program was named; train.py is assumed"))
     return found
 
@@ -226,9 +230,9 @@ def _not_taken(plan: Plan) -> tuple[Name, ...]:
     """Return the slots whose option this site refuses whatever its value."""
     refused = {
         option
-        for one in plan.cluster.site.refusals
-        if one.effect in ("refused", "may-run-wrongly") and not one.values and not one.except_values
-        for option in one.options
+        for demand in plan.cluster.site.refusals
+        if demand.effect in ("refused", "may-run-wrongly") and not demand.values and not demand.except_values
+        for option in demand.options
     }
     return tuple(slot for option, slot in _OPTIONS if option in refused)
 
@@ -251,15 +255,15 @@ def unsaid(
 
     *placed*: the place is settled, so that a demand for one needs no question.
     """
-    found = [one for one in cluster.site.demands if one.applies in ("always", "gpu", place)]
-    asked = [(slot, one) for one in found if (slot := _slot(one, cluster, known, placed)) is not None]
-    first = {slot: one for slot, one in reversed(asked)}
+    demands = [demand for demand in cluster.site.demands if demand.applies in ("always", "gpu", place)]
+    asked = [(slot, demand) for demand in demands if (slot := _slot(demand, cluster, known, placed)) is not None]
+    first = {slot: demand for slot, demand in reversed(asked)}
     return tuple(_missing(slot, first[slot], cluster, earlier) for slot in NAMES if slot in first)
 
 
 def _slot(demand: Demand, cluster: Cluster, known: Set[str], placed: bool) -> Name | None:
     """Return the slot to ask for, None where the demand is met or no slot would meet it."""
-    slots = [_SLOT[one] for one in demand.options if one in _SLOT]
+    slots = [_SLOT[option] for option in demand.options if option in _SLOT]
     if not slots or any(slot in known for slot in slots) or not _ALWAYS.isdisjoint(demand.options):
         return None
     return None if slots[0] in ("partition", "queue", "qos") and placed else slots[0]
@@ -273,5 +277,5 @@ def choices(slot: Name, cluster: Cluster) -> tuple[str, ...]:
     """Return the file systems that the site file lists; of other slots nobody knows all values."""
     if slot != "filesystems" or cluster.file is None:
         return ()
-    listed = next((one.value for one in cluster.file.path if one.name == "filesystems values"), "")
+    listed = next((place.value for place in cluster.file.path if place.name == "filesystems values"), "")
     return tuple(name.strip() for name in listed.split(",") if name.strip())

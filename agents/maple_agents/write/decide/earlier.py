@@ -25,10 +25,10 @@ def load(site: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {slot: value for slot, value in found.items() if slot in REMEMBERED and isinstance(value, str)}
 
 
-def save(site: str, said: Slots, environ: Mapping[str, str] = os.environ) -> None:
+def save(site: str, slots: Slots, environ: Mapping[str, str] = os.environ) -> None:
     """Remember what was said of `REMEMBERED` for *site*; a file that cannot be written harms nothing."""
     path = _path(environ)
-    values = {slot: str(said[slot].value) for slot in REMEMBERED if slot in said}
+    values = {slot: str(slots[slot].value) for slot in REMEMBERED if slot in slots}
     if path is None or not values:
         return
     known = _all(environ)

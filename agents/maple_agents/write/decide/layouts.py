@@ -33,17 +33,17 @@ class Misfit(ValueError):
 
 def said(slots: Slots, ranks: int | None = None) -> Numbers:
     """Return the numbers of *slots*, with what follows from them alone. Raises `Refused` where they contradict."""
-    found = Numbers(
+    numbers = Numbers(
         slots.number("nodes"),
         slots.number("gpus_per_node"),
         slots.number("gpus_total"),
         slots.number("ranks_per_node"),
         ranks,
     )
-    for name, value in zip(Numbers._fields, found, strict=True):
+    for name, value in zip(Numbers._fields, numbers, strict=True):
         if value is not None and value < 1:
             raise Refused("%s %d: a training job has at least one" % (value_name(name), value))
-    return _ranks_of_nodes(_nodes_of_gpus(found))
+    return _ranks_of_nodes(_nodes_of_gpus(numbers))
 
 
 def value_name(name: str) -> str:
@@ -53,29 +53,29 @@ def value_name(name: str) -> str:
     )
 
 
-def _nodes_of_gpus(found: Numbers) -> Numbers:
-    nodes, each, total, _, _ = found
+def _nodes_of_gpus(numbers: Numbers) -> Numbers:
+    nodes, each, total, _, _ = numbers
     if nodes is not None and each is not None and total is not None and nodes * each != total:
         raise Refused("%d nodes with %d GPUs each are %d GPUs, not %d" % (nodes, each, nodes * each, total))
     if total is None:
-        return found
+        return numbers
     if nodes is not None and each is None:
-        return found._replace(gpus_per_node=_even(total, nodes, "%d GPUs cannot be spread evenly over %d nodes"))
+        return numbers._replace(gpus_per_node=_even(total, nodes, "%d GPUs cannot be spread evenly over %d nodes"))
     if each is not None and nodes is None:
-        return found._replace(nodes=_even(total, each, "%d GPUs are no whole number of nodes with %d GPUs each"))
-    return found
+        return numbers._replace(nodes=_even(total, each, "%d GPUs are no whole number of nodes with %d GPUs each"))
+    return numbers
 
 
-def _ranks_of_nodes(found: Numbers) -> Numbers:
-    nodes, _, _, each, ranks = found
+def _ranks_of_nodes(numbers: Numbers) -> Numbers:
+    nodes, _, _, each, ranks = numbers
     if nodes is not None and each is not None and ranks is not None and nodes * each != ranks:
         raise Refused("%d nodes with %d ranks each are %d ranks, not %d" % (nodes, each, nodes * each, ranks))
     if ranks is not None and nodes is not None and each is None:
         each = _even(ranks, nodes, "%d ranks cannot be spread evenly over %d nodes")
-    if each is not None and found.gpus_per_node is not None and each > found.gpus_per_node:
+    if each is not None and numbers.gpus_per_node is not None and each > numbers.gpus_per_node:
         raise Refused("%d ranks a node are more than %d GPUs a node: each rank wants a GPU of its own"
-                      % (each, found.gpus_per_node))  # fmt: skip
-    return found._replace(ranks_per_node=each)
+                      % (each, numbers.gpus_per_node))  # fmt: skip
+    return numbers._replace(ranks_per_node=each)
 
 
 def _even(total: int, over: int, wrong: str) -> int:
@@ -190,10 +190,10 @@ def _documented(cluster: Cluster, kind: NodeKind) -> int | None:
     """
     if cluster.file is None:
         return None
-    for one in cluster.file.affinity:
-        found = _TASKS.search(one.when)
-        if one.setting == "--cpus-per-task" and one.value.isdigit() and found is not None:
-            whole = int(one.value) * int(found[1] or 1)
+    for affinity in cluster.file.affinity:
+        match = _TASKS.search(affinity.when)
+        if affinity.setting == "--cpus-per-task" and affinity.value.isdigit() and match is not None:
+            whole = int(affinity.value) * int(match[1] or 1)
             if kind.cores is not None and whole in (kind.cores, kind.cores * (kind.threads_per_core or 1)):
                 return whole
     return None

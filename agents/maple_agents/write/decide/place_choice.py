@@ -15,7 +15,7 @@ from .places import Job, Spot
 
 
 def settle(
-    job: Job, said: Slots, cluster: Cluster, wishes: Set[str], earlier: Mapping[str, str]
+    job: Job, slots: Slots, cluster: Cluster, wishes: Set[str], earlier: Mapping[str, str]
 ) -> tuple[Spot | None, tuple[Assumed, ...], tuple[Missing, ...]]:
     """Return the place with its layout, what was assumed for it, and what is missing to know it.
 
@@ -23,8 +23,8 @@ def settle(
     """
     if not cluster.site.kinds:
         return _undescribed(job, cluster)
-    _within_qos(job, said.text("qos"), cluster)
-    name = places.named(said, cluster)
+    _within_qos(job, slots.text("qos"), cluster)
+    name = places.named(slots, cluster)
     if name:
         return _named(name, job, cluster)
     return _derived(job, cluster, wishes, earlier)
@@ -51,28 +51,28 @@ def _fit(job: Job, most: int, kind: NodeKind | None, cluster: Cluster) -> Fitted
 
 def _named(name: str, job: Job, cluster: Cluster) -> tuple[Spot | None, tuple[Assumed, ...], tuple[Missing, ...]]:
     own = places.selector(cluster)
-    names = [one.strip() for one in name.split(",")]
+    names = [part.strip() for part in name.split(",")]
     rows = [row for row in cluster.site.partitions if row.selector == own and row.name in names]
     _refused(name, own, cluster)
     unknown = [one for one in names if one not in {row.name for row in rows}]
     if unknown:
         return _unknown(unknown[0], own, job, cluster)
-    found, reasons = places.spots(job, tuple(rows), cluster)
-    if not found:
+    spots, reasons = places.spots(job, tuple(rows), cluster)
+    if not spots:
         why = reasons[0] if reasons else "%s: none of its nodes has the GPUs that are asked for" % name
         raise Refused("%s on %s" % (_as_sentence(why), cluster.site.id))
-    first = found[0]
+    first = spots[0]
     kinds = tuple(
-        dict.fromkeys(kind for spot in found for kind in spot.kinds if spot.fitted.numbers == first.fitted.numbers)
+        dict.fromkeys(kind for spot in spots for kind in spot.kinds if spot.fitted.numbers == first.fitted.numbers)
     )
     return Spot(first.row if len(rows) == 1 else None, kinds, first.fitted), (), ()
 
 
 def _refused(name: str, own: str, cluster: Cluster) -> None:
     """Raise `Refused` where the site says that such a place is not to be named."""
-    for one in cluster.site.refusals:
-        if one.effect == "refused" and own in one.options and any(_is(name, value) for value in one.values):
-            raise Refused("%s %s: %s" % (own, name, one.says))
+    for demand in cluster.site.refusals:
+        if demand.effect == "refused" and own in demand.options and any(_is(name, value) for value in demand.values):
+            raise Refused("%s %s: %s" % (own, name, demand.says))
 
 
 def _is(name: str, pattern: str) -> bool:
@@ -85,7 +85,7 @@ def _unknown(
     """A place that the site file does not know: there may be others, unless the file lists all."""
     known = [row.name for row in cluster.site.partitions if row.selector == own and not row.routed]
     lower = {one.lower(): one for one in known}
-    near = [lower[one] for one in get_close_matches(name.lower(), lower, 1, 0.8)]
+    near = [lower[match] for match in get_close_matches(name.lower(), lower, 1, 0.8)]
     near = near or [one for one in known if name.lower() in one.lower().split("-")]  # the dev queue: gpu-a100-dev
     if cluster.site.partitions_complete or near:
         meant = "did you mean %s?" % " or ".join(near) if near else "there are %s" % ", ".join(known)
@@ -111,9 +111,9 @@ def _derived(
         if spot.row is not None and spot.row.name == default:
             because = "scheduler.default_%s of the site file" % ("qos" if own == "qos" else "partition")
             return spot, (Assumed(own, default, because),), ()
-    said = [spot for spot in wanted if spot.row is not None and spot.row.name.lower() in wishes]
-    if len(said) == 1 and said[0].row is not None:
-        return said[0], (Assumed(own, said[0].row.name, "the %s of that name" % own),), ()
+    spots = [spot for spot in wanted if spot.row is not None and spot.row.name.lower() in wishes]
+    if len(spots) == 1 and spots[0].row is not None:
+        return spots[0], (Assumed(own, spots[0].row.name, "the %s of that name" % own),), ()
     if len(wanted) == 1 and wanted[0].row is not None:
         because = "the only %s%s that takes the job" % ("" if not wishes else "such ", own)
         return wanted[0], (Assumed(own, wanted[0].row.name, because),), ()
@@ -136,7 +136,7 @@ def _with_all(spots: list[Spot]) -> list[Spot]:
 
 def _demand(own: str, cluster: Cluster) -> str:
     """Return the site's words by which it wants a place named, "" where it does not."""
-    return next((one.says for one in cluster.site.demands if own in one.options), "")
+    return next((demand.says for demand in cluster.site.demands if own in demand.options), "")
 
 
 def _missing(own: places.Selector, rows: list[Partition], cluster: Cluster, earlier: Mapping[str, str]) -> Missing:
@@ -153,7 +153,7 @@ def _nowhere(reasons: list[str], own: str, job: Job, cluster: Cluster) -> str:
     if not reasons:
         has = ", ".join(kind.name for kind in cluster.site.kinds if kind.gpus)
         return "%s has no such nodes; with GPUs there are %s" % (cluster.site.id, has or "none")
-    ordinary = [one for one in reasons if not places.purpose(one.partition(":")[0])]
+    ordinary = [reason for reason in reasons if not places.purpose(reason.partition(":")[0])]
     return "no %s of %s takes the job; %s" % (own, cluster.site.id, _as_sentence((ordinary or reasons)[0]))
 
 
@@ -162,8 +162,8 @@ def _within_qos(job: Job, name: str, cluster: Cluster) -> None:
     rows = tuple(row for row in cluster.site.partitions if row.selector == "qos" and row.name == name and row.sure)
     if places.selector(cluster) == "qos" or not rows:
         return
-    found, reasons = places.spots(job, rows, cluster)
-    if not found and reasons:
+    spots, reasons = places.spots(job, rows, cluster)
+    if not spots and reasons:
         raise Refused("%s on %s" % (reasons[0], cluster.site.id))
 
 

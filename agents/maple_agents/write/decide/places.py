@@ -168,7 +168,9 @@ def whole_nodes(row: Partition, cluster: Cluster) -> bool:
     """Tell whether a job there gets whole nodes: it is said so, or another place is the one that shares nodes."""
     if row.shared is not None:
         return not row.shared
-    return any(one.shared for one in cluster.site.partitions) or cluster.site.gpu_request.style == "whole-node"
+    return (
+        any(partition.shared for partition in cluster.site.partitions) or cluster.site.gpu_request.style == "whole-node"
+    )
 
 
 def cards(kind: NodeKind, cluster: Cluster) -> int | None:
@@ -185,8 +187,8 @@ def asked_for(row: Partition, wishes: Set[str]) -> bool:
 
 def _table(row: Partition, cluster: Cluster, key: str) -> object:
     """Return what the site file says of a place under *key*, None where it says nothing."""
-    found = next(_tables(row, cluster), None)
-    return getattr(found, key, None) if found is not None else None
+    partition_table = next(_tables(row, cluster), None)
+    return getattr(partition_table, key, None) if partition_table is not None else None
 
 
 def _tables(row: Partition, cluster: Cluster) -> Iterator[PartitionTable]:
@@ -196,9 +198,9 @@ def _tables(row: Partition, cluster: Cluster) -> Iterator[PartitionTable]:
             yield tables[row.selector][row.name]
 
 
-def kinds_wanted(said: Slots, cluster: Cluster, gpu_kinds: tuple[str, ...]) -> tuple[str, ...]:
+def kinds_wanted(slots: Slots, cluster: Cluster, gpu_kinds: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of the kinds that will do, () any. Raises `Refused` where the site has no such kind."""
-    name = said.text("gpu")
+    name = slots.text("gpu")
     if not cluster.site.kinds or not name:
         return gpu_kinds
     if cluster.site.kind(name) is None:
@@ -212,11 +214,15 @@ def kinds_missing(kinds: tuple[NodeKind, ...], cluster: Cluster) -> Missing | No
     types = dict.fromkeys(kind.gpu_type for kind in kinds)
     if "{type}" not in cluster.site.gpu_request.form or len(types) < 2:
         return None
-    says = next((one.says for one in cluster.site.demands if "gpus" in one.options), "say the type of the GPUs")
+    says = next(
+        (demand.says for demand in cluster.site.demands if "gpus" in demand.options), "say the type of the GPUs"
+    )
     return Missing("gpu", says, tuple(kind.name for kind in kinds))
 
 
 def feature_of(kind: NodeKind | None, among: tuple[NodeKind, ...]) -> str:
     """Return the feature that tells *kind* from the others behind the same place, "" where none does or none has to."""
-    others = {one for each in among if kind is not None and each.name != kind.name for one in each.features}
-    return next((one for one in kind.features if one not in others), "") if kind is not None and others else ""
+    others = {feature for each in among if kind is not None and each.name != kind.name for feature in each.features}
+    return (
+        next((feature for feature in kind.features if feature not in others), "") if kind is not None and others else ""
+    )

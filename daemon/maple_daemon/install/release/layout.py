@@ -156,20 +156,20 @@ def read_receipt(where: Layout) -> Receipt | None:
 
 def installed(where: Layout) -> Receipt:
     """Return the receipt; refuse where nothing is installed."""
-    found = read_receipt(where)
-    if found is None:
+    receipt = read_receipt(where)
+    if receipt is None:
         raise Refused(
             f"no Maple is installed below {where.prefix}", "name the prefix that install was given with --prefix"
         )
-    return found
+    return receipt
 
 
 def write_receipt(where: Layout, receipt: Receipt) -> None:
     """Put the receipt in place."""
     data: dict[str, object] = {"history": receipt.history, "made": receipt.made}
-    data["placed"] = [list(one) for one in receipt.placed]
+    data["placed"] = [list(placed) for placed in receipt.placed]
     if receipt.written:
-        data["written"] = [list(one) for one in receipt.written]
+        data["written"] = [list(placed) for placed in receipt.written]
     write_json(where.receipt, data)
 
 

@@ -25,7 +25,7 @@ def in_force(where: Layout) -> str:
 def names(where: Layout) -> list[str]:
     """Return the releases that are there."""
     try:
-        return sorted(one.name for one in where.releases.iterdir() if one.is_dir() and not one.name.startswith("."))
+        return sorted(path.name for path in where.releases.iterdir() if path.is_dir() and not path.name.startswith("."))
     except OSError:
         return []
 

@@ -17,10 +17,10 @@ from .layout import Layout, Receipt, Release, installed, layout, remove_empty, w
 def rollback(prefix: Path, wanted: str = "") -> tuple[str, str]:
     """Put an earlier release in force, in the mode that holds now; return its name and the one it replaces."""
     where = layout(prefix)
-    told = installed(where)
+    receipt = installed(where)
     with atomic.alone(prefix):
         now = releases.in_force(where)
-        name = releases.chosen(where, told.history, wanted)
+        name = releases.chosen(where, receipt.history, wanted)
         release = Release(where.releases / name)
         if broken := releases.damage(release):
             raise Refused(f"release {name} is damaged: {broken[0]}", "choose another, or install again")
@@ -28,13 +28,13 @@ def rollback(prefix: Path, wanted: str = "") -> tuple[str, str]:
             settings.carry(release, Release(where.releases / now))
         releases.switch(where, name)
         placed = tuple(
-            place.place(Path(one.path), where, one.kind, one) if one.kind == "copy" else one for one in told.placed
+            place.place(Path(one.path), where, one.kind, one) if one.kind == "copy" else one for one in receipt.placed
         )
-        history = tuple(one for one in told.history if one != name) + (name,)
-        files = told.written
+        history = tuple(one for one in receipt.history if one != name) + (name,)
+        files = receipt.written
         if not settings.values(release).get("socket"):  # it is from before there was a service
-            files = tuple(one for one in told.written if not written.remove(one))
-        write_receipt(where, Receipt(history, placed, told.made, files))
+            files = tuple(one for one in receipt.written if not written.remove(one))
+        write_receipt(where, Receipt(history, placed, receipt.made, files))
     return name, now
 
 
@@ -53,11 +53,17 @@ class Leftover(NamedTuple):
 def uninstall(prefix: Path) -> list[Leftover]:
     """Take away all that was installed below *prefix*, the commands first; return what was not ours to remove."""
     where: Layout = layout(prefix)
-    told = installed(where)
+    receipt = installed(where)
     with atomic.alone(prefix):
-        left = [Leftover(one.path, "is not ours any more") for one in told.placed if not place.remove(one, where)]
+        left = [
+            Leftover(placed.path, "is not ours any more")
+            for placed in receipt.placed
+            if not place.remove(placed, where)
+        ]
         left += [
-            Leftover(one.path, "was changed since it was written") for one in told.written if not written.remove(one)
+            Leftover(placed.path, "was changed since it was written")
+            for placed in receipt.written
+            if not written.remove(placed)
         ]
         if is_own_link(where):
             where.share.unlink()
@@ -68,7 +74,7 @@ def uninstall(prefix: Path) -> list[Leftover]:
                 shutil.rmtree(own)
             else:
                 own.unlink(missing_ok=True)
-    for folder in sorted(told.made, key=len, reverse=True):
+    for folder in sorted(receipt.made, key=len, reverse=True):
         if not remove_empty(Path(folder)):
             left.append(Leftover(folder, "holds other files"))
     return left

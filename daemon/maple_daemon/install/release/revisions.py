@@ -58,8 +58,8 @@ def known(of: Revisions) -> tuple[list[Revision], int]:
     """Return the revisions, the oldest first, and the number of the one in force, 0 for none. Raises `Refused`."""
     try:
         told = json.loads(of.log.read_bytes())
-        found = [Revision(int(one[0]), str(one[1]), float(one[2]), str(one[3])) for one in told["revisions"]]
-        return found, int(told["in_force"])
+        revisions = [Revision(int(one[0]), str(one[1]), float(one[2]), str(one[3])) for one in told["revisions"]]
+        return revisions, int(told["in_force"])
     except FileNotFoundError:
         return [], 0
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
@@ -70,32 +70,34 @@ def apply(of: Revisions, site: Site, source: str) -> Revision:
     """Put a site's facts in force and return their revision; one that has the same facts is put in force again."""
     text = json.dumps(write(site), separators=(",", ":")).encode() + b"\n"
     with atomic.alone(folder(of)):
-        found, now = known(of)
+        revisions, now = known(of)
         if now and of.in_force.is_file() and of.in_force.read_bytes() == text:
-            return next(one for one in found if one.number == now)
-        same = next((one for one in reversed(found) if _bytes(of.file(one.number)) == text), None)
+            return next(revision for revision in revisions if revision.number == now)
+        same = next((revision for revision in reversed(revisions) if _bytes(of.file(revision.number)) == text), None)
         if same is not None:  # it was gone back from: no second revision of the same facts
-            _switch(of, found, same.number)
+            _switch(of, revisions, same.number)
             return same
-        made = Revision(max((one.number for one in found), default=0) + 1, site.revision, time.time(), source)
+        made = Revision(
+            max((revision.number for revision in revisions), default=0) + 1, site.revision, time.time(), source
+        )
         atomic.write(of.file(made.number), text)
-        _switch(of, [*found, made], made.number)
+        _switch(of, [*revisions, made], made.number)
     return made
 
 
 def rollback(of: Revisions, to: int | None = None) -> Revision | None:
     """Put an earlier revision in force and return it; None for 0 and before the first: what the release brought."""
     with atomic.alone(folder(of)):
-        found, now = known(of)
-        if not found or (not now and to is None):
+        revisions, now = known(of)
+        if not revisions or (not now and to is None):
             raise Refused(f"nothing was applied below {of.folder}", "the facts in force are those of the release")
-        before = [one.number for one in found if one.number < now]
+        before = [revision.number for revision in revisions if revision.number < now]
         wanted = to if to is not None else max(before, default=0)
-        if wanted and wanted not in [one.number for one in found]:
-            numbers = ", ".join(str(one.number) for one in found)
+        if wanted and wanted not in [revision.number for revision in revisions]:
+            numbers = ", ".join(str(revision.number) for revision in revisions)
             raise Refused(f"--to {wanted}: there is no such revision", f"there are {numbers}; 0: those of the release")
-        _switch(of, found, wanted)
-    return next((one for one in found if one.number == wanted), None)
+        _switch(of, revisions, wanted)
+    return next((revision for revision in revisions if revision.number == wanted), None)
 
 
 def _bytes(path: Path) -> bytes:
@@ -107,22 +109,22 @@ def _bytes(path: Path) -> bytes:
 
 def folder(of: Revisions) -> Path:
     """Return the folder, made where it is not there; everybody's helper reads it."""
-    for one in (of.folder.parent, of.folder):
-        if not one.is_dir():
-            one.mkdir(mode=0o755)
-            one.chmod(0o755)
+    for path in (of.folder.parent, of.folder):
+        if not path.is_dir():
+            path.mkdir(mode=0o755)
+            path.chmod(0o755)
     return of.folder
 
 
-def _switch(of: Revisions, found: list[Revision], number: int) -> None:
+def _switch(of: Revisions, revisions: list[Revision], number: int) -> None:
     """Put one in force, and let go of the oldest ones that are not."""
-    while len(found) > KEPT:
-        oldest = next(one for one in found if one.number != number)
-        found.remove(oldest)
+    while len(revisions) > KEPT:
+        oldest = next(revision for revision in revisions if revision.number != number)
+        revisions.remove(oldest)
         of.file(oldest.number).unlink(missing_ok=True)
     if number:
         atomic.write(of.in_force, of.file(number).read_bytes())
     else:
         of.in_force.unlink(missing_ok=True)
-    told: dict[str, Any] = {"in_force": number, "revisions": [list(one) for one in found]}
+    told: dict[str, Any] = {"in_force": number, "revisions": [list(revision) for revision in revisions]}
     atomic.write_json(of.log, told)

@@ -117,7 +117,7 @@ def front_folder(package: Path) -> Path:
 
 def find_compiler() -> str:
     """Return the C compiler of this machine, "" when there is none."""
-    return next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), "")
+    return next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), "")
 
 
 def copy_tree(root: Path, target: Path) -> None:
@@ -130,5 +130,5 @@ def copy_tree(root: Path, target: Path) -> None:
 
 def files(root: Path) -> list[Path]:
     """Return the files below *root* that a release takes, in order."""
-    found = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
-    return sorted(path for path in found if not any(part in LEFT_OUT for part in path.relative_to(root).parts))
+    paths = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    return sorted(path for path in paths if not any(part in LEFT_OUT for part in path.relative_to(root).parts))

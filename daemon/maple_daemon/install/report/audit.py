@@ -47,12 +47,12 @@ def gather(prefix: Path, since: str, now: datetime.datetime | None = None) -> Ga
         raise Refused(f"{folder}: {error.strerror}", "run this as the user who installed Maple") from None
     first = begin(since, now or datetime.datetime.now(datetime.timezone.utc))
     seen: set[tuple[int, int]] = set()
-    told = (one for path in paths if path.suffix == ".jsonl" for one in read(path, seen))
-    lines = [one for one in told if one is None or one.time >= first]
+    audit_lines = (audit_line for path in paths if path.suffix == ".jsonl" for audit_line in read(path, seen))
+    lines = [audit_line for audit_line in audit_lines if audit_line is None or audit_line.time >= first]
     untouched: Counter[int] = Counter()
     for path in paths:
-        if (found := COUNT.fullmatch(path.name)) and found["day"] >= first[:10]:
-            untouched[int(found["uid"])] += size(path, int(found["uid"]), seen)
+        if (match := COUNT.fullmatch(path.name)) and match["day"] >= first[:10]:
+            untouched[int(match["uid"])] += size(path, int(match["uid"]), seen)
     return Gathered(lines, {uid: number for uid, number in untouched.items() if number})
 
 
@@ -75,15 +75,15 @@ def size(path: Path, uid: int, seen: set[tuple[int, int]]) -> int:
 
 def begin(since: str, now: datetime.datetime) -> str:
     """Return the first moment that *since* means, as audit lines write it."""
-    if found := re.fullmatch(r"(\d{1,5})([mhdw])", since):
-        back = datetime.timedelta(**{UNITS[found[2]]: int(found[1])})
+    if match := re.fullmatch(r"(\d{1,5})([mhdw])", since):
+        back = datetime.timedelta(**{UNITS[match[2]]: int(match[1])})
         return (now - back).strftime("%Y-%m-%dT%H:%M:%SZ")
     try:
-        said = datetime.datetime.fromisoformat(since)
+        moment = datetime.datetime.fromisoformat(since)
     except ValueError:
         raise Refused(f"--since: {since} is no time", "say 12h, 7d or 4w, or a date such as 2026-03-02") from None
-    said = said if said.tzinfo else said.astimezone()
-    return said.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    moment = moment if moment.tzinfo else moment.astimezone()
+    return moment.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def read(path: Path, seen: set[tuple[int, int]]) -> Iterator[AuditLine | None]:
@@ -199,9 +199,9 @@ def table(facts: dict[str, Any], since: str) -> None:
 
 def period(since: str) -> str:
     """Return what --since meant, in words."""
-    if found := re.fullmatch(r"(\d{1,5})([mhdw])", since):
-        unit = UNITS[found[2]]
-        return f"in the last {unit[:-1]}" if found[1] == "1" else f"in the last {found[1]} {unit}"
+    if match := re.fullmatch(r"(\d{1,5})([mhdw])", since):
+        unit = UNITS[match[2]]
+        return f"in the last {unit[:-1]}" if match[1] == "1" else f"in the last {match[1]} {unit}"
     return f"since {since}"
 
 

@@ -36,34 +36,34 @@ def facts_of(rows: Sequence[Counted], since: str) -> dict[str, Any]:
     `rules` has an entry for each rule and what was done by it, `partitions` one for each partition, of submissions with
     a finding. An administrator's trials of the service are left out.
     """
-    rows = [one for one in rows if one.verdict != "trial"]
-    found = [one for one in rows if one.code]
-    by_rule = [one._replace(code=code) for one in found for code in one.code.split(BETWEEN)]
+    rows = [counted for counted in rows if counted.verdict != "trial"]
+    finding_rows = [counted for counted in rows if counted.code]
+    by_rule = [counted._replace(code=code) for counted in finding_rows for code in counted.code.split(BETWEEN)]
     return {
         "since": since,
-        "findings": sum(one.jobs for one in by_rule),
-        "with_finding": sum(one.jobs for one in found),
-        "without_finding": sum(one.jobs for one in rows if not one.code and one.verdict != "unread"),
-        "unread": sum(one.jobs for one in rows if not one.code and one.verdict == "unread"),
-        "rules": list(_grouped(by_rule, lambda one: {"code": one.code, "done": one.verdict})),
-        "partitions": list(_grouped(found, lambda one: {"partition": one.partition})),
-        "days": list(_grouped(rows, lambda one: {"day": one.day})),
+        "findings": sum(counted.jobs for counted in by_rule),
+        "with_finding": sum(counted.jobs for counted in finding_rows),
+        "without_finding": sum(counted.jobs for counted in rows if not counted.code and counted.verdict != "unread"),
+        "unread": sum(counted.jobs for counted in rows if not counted.code and counted.verdict == "unread"),
+        "rules": list(_grouped(by_rule, lambda counted: {"code": counted.code, "done": counted.verdict})),
+        "partitions": list(_grouped(finding_rows, lambda counted: {"partition": counted.partition})),
+        "days": list(_grouped(rows, lambda counted: {"day": counted.day})),
     }
 
 
 def _grouped(rows: Iterable[Counted], by: Callable[[Counted], dict[str, str]]) -> Iterable[dict[str, Any]]:
     """Yield the sums of what *by* tells apart, the busiest first, days in their order."""
     groups: dict[tuple[str, ...], list[Counted]] = {}
-    for one in rows:
-        groups.setdefault(tuple(by(one).values()), []).append(one)
+    for counted in rows:
+        groups.setdefault(tuple(by(counted).values()), []).append(counted)
     sums = [{**by(group[0]), **_sums(group)} for group in groups.values()]
     return sorted(sums, key=lambda one: (one.get("day", ""), -one["jobs"], *map(str, list(one.values())[:2])))
 
 
 def _sums(rows: Sequence[Counted]) -> dict[str, Any]:
     ended: Counter[str] = Counter()
-    for one in rows:
-        ended[one.state or "not known"] += one.jobs
+    for counted in rows:
+        ended[counted.state or "not known"] += counted.jobs
     changed = sum(one.jobs for one in rows if one.code and one.verdict in CHANGED)
     return {"jobs": sum(one.jobs for one in rows), "repaired": changed, "ended": dict(sorted(ended.items()))}
 

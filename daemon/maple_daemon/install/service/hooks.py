@@ -62,13 +62,13 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> str:
                               timeout=SECONDS, check=False)  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return ""
-    found = re.search(rb"(?m)^StateSaveLocation\s*=\s*(/\S+)", done.stdout)
-    return os.fsdecode(found[1]) if found else ""
+    match = re.search(rb"(?m)^StateSaveLocation\s*=\s*(/\S+)", done.stdout)
+    return os.fsdecode(match[1]) if match else ""
 
 
 def lines(placed: Iterable[File]) -> list[str]:
     """Return what brings the hooks into force, ready to be copied; [] where there are none."""
-    found = {one.path.name: one.path for one in placed}
+    found = {file.path.name: file.path for file in placed}
     if "job_ended" in found:
         return [
             "hooks: on the controller, in slurm.conf (or EpilogSlurmctld= where JobCompType is in use):",
@@ -95,9 +95,9 @@ def spool_of(where: Layout) -> str:
         return ""
 
 
-def examined(where: Layout, told: Receipt) -> Iterator[Check]:
+def examined(where: Layout, receipt: Receipt) -> Iterator[Check]:
     """Does the service look where the hooks leave what they tell? Yields nothing where none were placed."""
-    placed = [Path(one.path) for one in told.written if Path(one.path).parent == where.hooks]
+    placed = [Path(one.path) for one in receipt.written if Path(one.path).parent == where.hooks]
     if not placed:
         return
     try:

@@ -24,7 +24,7 @@ PACKAGES = ("maple_submit_filter", "maple_agents", "yaml")
 
 def python_for(pinned: Interpreter) -> Interpreter | None:
     """Return the interpreter that every user's process can run and nobody else can change, None where there is none."""
-    found = (inspect(str(one)) for one in (pinned.path, Path(sys.executable)))
+    found = (inspect(str(path)) for path in (pinned.path, Path(sys.executable)))
     return next((one for one in found if isinstance(one, Interpreter) and _fits(one)), None)
 
 
@@ -51,7 +51,7 @@ def fill(release: Release, python: Interpreter) -> None:
 
 def _fits(python: Interpreter) -> bool:
     real = python.path
-    safe = not any(who_else_writes(one) for one in ancestors(real))
+    safe = not any(who_else_writes(path) for path in ancestors(real))
     return python.version >= OLDEST and safe and _is_open((real, *real.parents))
 
 
@@ -64,7 +64,7 @@ def _folder(package: str) -> Path:
 
 def _is_open(paths: Iterable[Path]) -> bool:
     """Return whether everybody may read or enter all of these; an installation for oneself is for oneself."""
-    return os.geteuid() != 0 or all(_lets(one, 0o005 if one.is_dir() else 0o004) for one in paths)
+    return os.geteuid() != 0 or all(_lets(path, 0o005 if path.is_dir() else 0o004) for path in paths)
 
 
 def _lets(path: Path, everybody: int) -> bool:

@@ -80,7 +80,7 @@ def wished(where: Layout, asked: Asked, before: Service, environ: Mapping[str, s
 
 def _hooks(where: Layout, asked: Asked, before: Service, environ: Mapping[str, str]) -> tuple[str, tuple[File, ...]]:
     """Return the folder for events and the hooks that leave them there, as asked or as before."""
-    there = any(one.path.parent == where.hooks for one in before.files)
+    there = any(file.path.parent == where.hooks for file in before.files)
     if asked.hooks is False or not (there or asked.hooks or asked.spool):
         return "", ()
     usual = hook_files.SPOOL if os.geteuid() == 0 else os.path.join(os.path.dirname(_usual_store(environ)), "events")
@@ -116,7 +116,7 @@ def hidden(path: Path) -> str:
     The hardened unit does not see homes (ProtectHome of systemd.exec(5)), nor do other users.
     """
     places_ = [str(path), os.path.realpath(path), os.path.realpath(sys.executable)]
-    return next((one for one in places_ if one.startswith(("/home/", "/root/", "/run/user/"))), "")
+    return next((place for place in places_ if place.startswith(("/home/", "/root/", "/run/user/"))), "")
 
 
 def _usual_socket(environ: Mapping[str, str]) -> str:
@@ -160,7 +160,7 @@ def _folder(asked: str, before: Service, environ: Mapping[str, str]) -> Path | N
     """Return where units belong, None where there is no systemd."""
     if asked:
         return absolute(asked, "--units")
-    known = [one.path.parent for one in before.files if one.path.name in UNITS]
+    known = [file.path.parent for file in before.files if file.path.name in UNITS]
     if known:
         return known[0]
     if not os.path.isdir("/run/systemd/system"):
@@ -185,8 +185,8 @@ def _units(folder: Path, config: Path, socket: str, uid: str, spool: str) -> tup
 def _changed(unit: str, here: Mapping[str, str]) -> bytes:
     """Return a unit with other values; a key without a value is left out."""
 
-    def line(found: re.Match[str]) -> str:
-        return f"{found[1]}={here[found[1]]}\n" if here[found[1]] else ""
+    def line(match: re.Match[str]) -> str:
+        return f"{match[1]}={here[match[1]]}\n" if here[match[1]] else ""
 
     keys = "|".join(here)
     return re.sub(rf"^({keys})=.*\n", line, unit, flags=re.MULTILINE).encode()

@@ -24,34 +24,34 @@ from .service_files import UNITS, start_line
 PATIENCE = 5.0  # seconds until the service has to have read them
 
 
-def examined(where: Layout, told: Receipt, release: Release) -> list[Check]:
+def examined(where: Layout, receipt: Receipt, release: Release) -> list[Check]:
     """Return every check of the service, none where there is to be none."""
     values = settings.values(release)
     path = values.get("socket", "")
-    found = [*files(told), *hooks.examined(where, told)]
-    return found + (list(answers(where, told, release, path, values.get("service_uid", ""))) if path else [])
+    checks = [*files(receipt), *hooks.examined(where, receipt)]
+    return checks + (list(answers(where, receipt, release, path, values.get("service_uid", ""))) if path else [])
 
 
-def files(told: Receipt) -> Iterator[Check]:
+def files(receipt: Receipt) -> Iterator[Check]:
     """Are the units as they were written?"""
-    for one in told.written:
-        if one.kind == "unit" and not written.is_ours(one):
-            state = "was changed" if os.path.lexists(one.path) else "is gone"
-            yield Check("unit", "wrong", f"{one.path} {state}", "put changes into a drop-in (systemctl edit); then "
+    for placed in receipt.written:
+        if placed.kind == "unit" and not written.is_ours(placed):
+            state = "was changed" if os.path.lexists(placed.path) else "is gone"
+            yield Check("unit", "wrong", f"{placed.path} {state}", "put changes into a drop-in (systemctl edit); then "
                         "move it away and install again")  # fmt: skip
-        elif not os.path.lexists(one.path):
-            yield Check("daemon.toml", "wrong", f"{one.path} is gone", "install again")
+        elif not os.path.lexists(placed.path):
+            yield Check("daemon.toml", "wrong", f"{placed.path} is gone", "install again")
         else:
-            yield Check(_name(one), "ok", one.path)
+            yield Check(_name(placed), "ok", placed.path)
 
 
-def _name(one: Placed) -> str:
+def _name(placed: Placed) -> str:
     """Return what a file of the service's is called in a list of checks."""
-    folder, name = os.path.split(one.path)
-    return "hook" if os.path.basename(folder) == "hooks" else "unit" if one.kind == "unit" else name
+    folder, name = os.path.split(placed.path)
+    return "hook" if os.path.basename(folder) == "hooks" else "unit" if placed.kind == "unit" else name
 
 
-def answers(where: Layout, told: Receipt, release: Release, path: str, trusted: str) -> Iterator[Check]:
+def answers(where: Layout, receipt: Receipt, release: Release, path: str, trusted: str) -> Iterator[Check]:
     """Does it answer, will the front believe it, and does it decide as the helper of this release would?"""
     found = identity.ask(path)
     if found.owner >= 0 and str(found.owner) not in ("0", trusted, str(os.geteuid())):
@@ -60,7 +60,7 @@ def answers(where: Layout, told: Receipt, release: Release, path: str, trusted: 
         return
     service = found.about
     if service is None:
-        todo = f"start it: {start(told, trusted)}"
+        todo = f"start it: {start(receipt, trusted)}"
         yield Check("service", "note", f"{path}: {found.why}; the helper answers alone", todo)
         return
     who = f"{user_name(service.uid)} (uid {service.uid})"
@@ -88,11 +88,11 @@ def facts_in_force(release: Release) -> str:
     return rules_in_force.facts_of(path, str(release.package)).hex()
 
 
-def start(told: Receipt, uid: str) -> str:
+def start(receipt: Receipt, uid: str) -> str:
     """Return the line that starts the service of an installation."""
     from pathlib import Path
 
-    named = {os.path.basename(one.path): Path(one.path) for one in told.written}
+    named = {os.path.basename(placed.path): Path(placed.path) for placed in receipt.written}
     if "daemon.toml" not in named:
         return "maple-daemon, or install with --daemon"
     folder = next((named[name].parent for name in UNITS if name in named), None)
@@ -116,8 +116,8 @@ def reload(current: Path) -> str:
         return f"the service (process {found.pid}) decides by the old ones still: kill -HUP {found.pid}, as root"
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
-        told = identity.ask(socket).about
-        if told is not None and told.facts == wanted:
-            return f"the service (process {told.pid}) decides by them"
+        about = identity.ask(socket).about
+        if about is not None and about.facts == wanted:
+            return f"the service (process {about.pid}) decides by them"
         time.sleep(0.05)
     return f"the service (process {found.pid}) was told, and does not decide by them yet: maple admin doctor"

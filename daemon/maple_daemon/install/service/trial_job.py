@@ -29,9 +29,9 @@ _OWN = {
 }
 
 
-def tried(where: Layout, told: Receipt, words: Sequence[str], patience: float = PATIENCE) -> Iterator[Check]:
+def tried(where: Layout, receipt: Receipt, words: Sequence[str], patience: float = PATIENCE) -> Iterator[Check]:
     """Yield what became of a job submitted with these *words*: is it known, and is its end?"""
-    front = next((Path(one.path) for one in told.placed if Path(one.path).name in _OWN), None)
+    front = next((Path(placed.path) for placed in receipt.placed if Path(placed.path).name in _OWN), None)
     values = settings.values(Release(where.current))
     socket = values.get("socket", "")
     if front is None or not socket:
@@ -43,14 +43,14 @@ def tried(where: Layout, told: Receipt, words: Sequence[str], patience: float = 
         answers = _answers()
     if not answers:
         says = "no job was submitted: the service does not answer"
-        yield Check(NAME, "wrong", says, f"start it first: {start(told, uid)}")
+        yield Check(NAME, "wrong", says, f"start it first: {start(receipt, uid)}")
         return
     job, why = _submitted(front, words)
     if not job:
         yield Check(NAME, "wrong", f"{front.name} took no job: {why}", "name what it wants behind --, as in -- -A abcd")
         return
     with service.at(socket, int(uid) if uid.isdigit() else -1):
-        yield from _followed(job, patience, _brought_into_force(told))
+        yield from _followed(job, patience, _brought_into_force(receipt))
 
 
 def _submitted(front: Path, words: Sequence[str]) -> tuple[str, str]:
@@ -59,15 +59,15 @@ def _submitted(front: Path, words: Sequence[str]) -> tuple[str, str]:
         script.write_bytes(TRIAL_SCRIPT)
         done = subprocess.run([front, *_OWN[front.name], *words, script], stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, errors="replace", timeout=60, check=False)  # fmt: skip
-    found = re.match(r"(?:Submitted batch job )?(\d+[\w.\[\]-]*)", done.stdout.strip())
-    if found and not done.returncode:
-        return found[1], ""
+    match = re.match(r"(?:Submitted batch job )?(\d+[\w.\[\]-]*)", done.stdout.strip())
+    if match and not done.returncode:
+        return match[1], ""
     return "", (done.stderr.strip() or "it said nothing").splitlines()[-1]
 
 
-def _brought_into_force(told: Receipt) -> str:
+def _brought_into_force(receipt: Receipt) -> str:
     """Return what the scheduler's configuration has to say for its hooks, or how to get them."""
-    placed = hooks.lines(File(Path(one.path), b"") for one in told.written)
+    placed = hooks.lines(File(Path(one.path), b"") for one in receipt.written)
     return (
         "\n".join(["see that the scheduler calls them, and was told to read its configuration anew", *placed])
         if (placed)

@@ -24,7 +24,7 @@ def placed(file: File) -> Placed:
 
 def refuse_foreign(files: Iterable[File], former: Iterable[Placed]) -> None:
     """Refuse where a unit stands that is not of this installation, or was changed since."""
-    known = {one.path: one for one in former}
+    known = {placed.path: placed for placed in former}
     for file in files:
         old = known.get(str(file.path))
         if file.kept or not os.path.lexists(file.path) or (old and is_ours(old)) or holds(file.path, file.content):
@@ -45,10 +45,10 @@ def write(file: File, former: Iterable[Placed], undo: Undo) -> Placed:
     return placed(file)
 
 
-def is_ours(one: Placed) -> bool:
+def is_ours(placed: Placed) -> bool:
     """Return whether the file is as it was written."""
-    path = Path(one.path)
-    return path.is_file() and not path.is_symlink() and atomic.sha256(path) == one.what
+    path = Path(placed.path)
+    return path.is_file() and not path.is_symlink() and atomic.sha256(path) == placed.what
 
 
 def holds(path: Path, content: bytes) -> bool:
@@ -56,11 +56,11 @@ def holds(path: Path, content: bytes) -> bool:
     return path.is_file() and not path.is_symlink() and path.read_bytes() == content
 
 
-def remove(one: Placed) -> bool:
+def remove(placed: Placed) -> bool:
     """Take a file away if it is as it was written; return whether it is gone."""
-    path = Path(one.path)
+    path = Path(placed.path)
     atomic.sweep(path)
-    if is_ours(one):
+    if is_ours(placed):
         path.unlink()
     return not os.path.lexists(path)
 

@@ -34,37 +34,37 @@ _PER_NODE = re.compile(rb"ppr:(\d{1,5}):node")
 Layout = Tuple[Tuple[int, int], ...]  # (node, ranks) in the order of the ranks
 
 
-def total(one: Link) -> Tuple[bool, Optional[int]]:
+def total(link: Link) -> Tuple[bool, Optional[int]]:
     """Return whether the line says how many ranks, and how many (None unknown)."""
-    found = one.option("np", "n", "c")
-    return (False, None) if found is None else (True, number(found.value))
+    option = link.option("np", "n", "c")
+    return (False, None) if option is None else (True, number(option.value))
 
 
-def per_node(one: Link) -> Tuple[bool, Optional[int]]:
+def per_node(link: Link) -> Tuple[bool, Optional[int]]:
     """Return whether the line says how many ranks a node gets, and how many (None unknown)."""
-    found = one.option("map-by")
-    if found is not None and found.value is not None and b"node" in found.value.raw:
-        match = _PER_NODE.match(found.value.raw)
+    option = link.option("map-by")
+    if option is not None and option.value is not None and b"node" in option.value.raw:
+        match = _PER_NODE.match(option.value.raw)
         return True, int(match.group(1)) if match else None
-    if one.option("pernode") is not None:
+    if link.option("pernode") is not None:
         return True, 1
-    found = one.option("ppn", "npernode", "N", "perhost", "grr")
-    return (False, None) if found is None else (True, number(found.value))
+    option = link.option("ppn", "npernode", "N", "perhost", "grr")
+    return (False, None) if option is None else (True, number(option.value))
 
 
-def layout(one: Link, makers: Sequence[str], hosts: Optional[List[Host]], shell: Shell) -> Optional[Layout]:
+def layout(link: Link, makers: Sequence[str], hosts: Optional[List[Host]], shell: Shell) -> Optional[Layout]:
     """Return where the ranks are, None where it is not known or the makers do not agree."""
-    if hosts is None or one.open:
+    if hosts is None or link.open:
         return None
     found: Dict[Optional[Layout], None] = {}
     for maker in makers:
-        found[_pals(one, hosts, shell) if maker == "pals" else _OF_MAKER[maker](one, hosts)] = None
+        found[_pals(link, hosts, shell) if maker == "pals" else _OF_MAKER[maker](link, hosts)] = None
     return next(iter(found)) if len(found) == 1 else None
 
 
-def _hydra(one: Link, hosts: List[Host]) -> Optional[Layout]:
-    said, count = total(one)
-    each_said, each = per_node(one)
+def _hydra(link: Link, hosts: List[Host]) -> Optional[Layout]:
+    said, count = total(link)
+    each_said, each = per_node(link)
     if (said and count is None) or (each_said and not each):
         return None
     if not said and each_said:
@@ -73,19 +73,19 @@ def _hydra(one: Link, hosts: List[Host]) -> Optional[Layout]:
     return _filled(hosts, room, count if said else sum(room))
 
 
-def _intel(one: Link, hosts: List[Host]) -> Optional[Layout]:
-    each_said, each = per_node(one)
-    if each_said and one.option(*FILES, *LISTS) is None and any(host.slots != each for host in hosts):
+def _intel(link: Link, hosts: List[Host]) -> Optional[Layout]:
+    each_said, each = per_node(link)
+    if each_said and link.option(*FILES, *LISTS) is None and any(host.slots != each for host in hosts):
         return None
-    return _hydra(one, hosts)
+    return _hydra(link, hosts)
 
 
-def _openmpi(one: Link, hosts: List[Host]) -> Optional[Layout]:
-    said, count = total(one)
-    each_said, each = per_node(one)
-    if (said and count is None) or (each_said and not each) or one.option("rankfile", "rf", "bynode"):
+def _openmpi(link: Link, hosts: List[Host]) -> Optional[Layout]:
+    said, count = total(link)
+    each_said, each = per_node(link)
+    if (said and count is None) or (each_said and not each) or link.option("rankfile", "rf", "bynode"):
         return None
-    if one.option("map-by", "rank-by") is not None and not each_said:
+    if link.option("map-by", "rank-by") is not None and not each_said:
         return None
     room = [each if each else host.slots for host in hosts]
     whole = sum(room)
@@ -94,9 +94,9 @@ def _openmpi(one: Link, hosts: List[Host]) -> Optional[Layout]:
     return _filled(hosts, room, count if said else whole)
 
 
-def _pals(one: Link, hosts: List[Host], shell: Shell) -> Optional[Layout]:
+def _pals(link: Link, hosts: List[Host], shell: Shell) -> Optional[Layout]:
     """What the line does not say PALS_NRANKS and PALS_PPN do; without either there is one rank."""
-    count, each = pals_total(one, shell), _said_or(per_node(one), b"PALS_PPN", shell, 0)
+    count, each = pals_total(link, shell), _said_or(per_node(link), b"PALS_PPN", shell, 0)
     if not count or each is None:
         return None
     if not each:
@@ -104,9 +104,9 @@ def _pals(one: Link, hosts: List[Host], shell: Shell) -> Optional[Layout]:
     return _filled(hosts, [each] * len(hosts), count)
 
 
-def pals_total(one: Link, shell: Shell) -> Optional[int]:
+def pals_total(link: Link, shell: Shell) -> Optional[int]:
     """Return how many ranks PALS starts, None unknown."""
-    return _said_or(total(one), b"PALS_NRANKS", shell, 1)
+    return _said_or(total(link), b"PALS_NRANKS", shell, 1)
 
 
 def _said_or(said: Tuple[bool, Optional[int]], variable: bytes, shell: Shell, default: int) -> Optional[int]:
@@ -139,12 +139,12 @@ class Host(NamedTuple):
     said: bool  # the slots were said, not counted by the lines
 
 
-def hosts(one: Link, shell: Shell, scene: Scene) -> Optional[List[Host]]:
+def hosts(link: Link, shell: Shell, scene: Scene) -> Optional[List[Host]]:
     """Return the hosts in order, None where they are not known."""
-    listed = one.option(*LISTS)
+    listed = link.option(*LISTS)
     if listed is not None:
         return _merged(_split(listed.value)) if listed.value is not None else None
-    named = one.option(*FILES)
+    named = link.option(*FILES)
     if named is not None:
         content = scene.content(named.value, shell.cwd) if named.value is not None else None
         return _merged(lines(content)) if content is not None and not content.open else None
@@ -175,19 +175,19 @@ def _merged(many: Sequence[Text]) -> Optional[List[Host]]:
         raw = line.raw
         if not raw.strip() or raw.lstrip().startswith(b"#"):
             continue
-        found = _SLOTS.search(raw) or _COLON.search(raw)
-        end = found.start() if found else len(raw)
+        match = _SLOTS.search(raw) or _COLON.search(raw)
+        end = match.start() if match else len(raw)
         start = len(raw) - len(raw.lstrip())
         node = node_of(line.slice(start, start + len(raw[start:end].rstrip())))
         if node is None:
             return None
-        count = int(found.group(1)) if found else 1
-        if out and out[-1].node == node and not found:
+        count = int(match.group(1)) if match else 1
+        if out and out[-1].node == node and not match:
             out[-1] = out[-1]._replace(slots=out[-1].slots + 1)
-        elif any(one.node == node for one in out):
+        elif any(host.node == node for host in out):
             return None
         else:
-            out.append(Host(node, count, found is not None))
+            out.append(Host(node, count, match is not None))
     return out or None
 
 
@@ -236,7 +236,7 @@ def names_of(makers: Sequence[str]) -> Names:
     if not makers:
         return UNKNOWN
     each = [NAMES[maker] for maker in makers]
-    return Names(*(tuple(dict.fromkeys(name for one in each for name in one[field])) for field in range(5)))
+    return Names(*(tuple(dict.fromkeys(name for names in each for name in names[field])) for field in range(5)))
 
 
 def meant(makers: Tuple[str, ...], program: Sequence[Text]) -> Tuple[str, ...]:
@@ -261,11 +261,11 @@ def identify(child: Shell, place: Place, size: Optional[int], names: Names, on_n
         child.set(name, plain(token(b"vary", name + place.name)), exported=True)
 
 
-def pass_on(one: Link, child: Shell) -> None:
+def pass_on(link: Link, child: Shell) -> None:
     """Give the rank what the line's own options say of its environment."""
-    if any(one.option(name) is not None for name in ("envnone", "genvnone", "envlist", "genvlist")):
-        _drop(child, _listed(one))
-    for option in one.options:
+    if any(link.option(name) is not None for name in ("envnone", "genvnone", "envlist", "genvlist")):
+        _drop(child, _listed(link))
+    for option in link.options:
         if option.name not in ("env", "genv", "x") or option.value is None:
             continue
         raw = option.value.raw
@@ -276,16 +276,16 @@ def pass_on(one: Link, child: Shell) -> None:
 
 def _drop(child: Shell, kept: Mapping[bytes, None]) -> None:
     gone: Dict[bytes, Variable] = {}
-    for name, one in list(child.variables.items()):
+    for name, variable in list(child.variables.items()):
         if name not in kept and not name.startswith((b"PBS_", b"SLURM_", b"PALS_", b"PMI", b"OMPI_")):
-            gone[name] = one._replace(exported=False)
+            gone[name] = variable._replace(exported=False)
             child.unset(name)
     child.parents = (*child.parents, gone)
 
 
-def _listed(one: Link) -> Dict[bytes, None]:
+def _listed(link: Link) -> Dict[bytes, None]:
     out: Dict[bytes, None] = {b"HOME": None, b"USER": None, b"PATH": None}
-    for option in one.options:
+    for option in link.options:
         if option.name in ("envlist", "genvlist") and option.value is not None:
             out.update(dict.fromkeys(option.value.raw.split(b",")))
     return out

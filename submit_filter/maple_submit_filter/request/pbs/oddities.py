@@ -93,24 +93,24 @@ def other_schedulers(source: bytes, head: Head) -> Iterator[Oddity]:
 def beaten(settings: Sequence[Setting]) -> Iterator[Oddity]:
     """Yield the resources that an earlier `-l` of the script says already: there the first wins."""
     first: "dict[str, Setting]" = {}
-    for one in settings:
-        if one.origin.spelling == b"-l" and first.setdefault(one.name, one) is not one:
+    for setting in settings:
+        if setting.origin.spelling == b"-l" and first.setdefault(setting.name, setting) is not setting:
             says = "%s stands in line %d already, and in a script the first one counts"
-            yield from _at("ignored", one, says % (one.name, first[one.name].origin.line))
+            yield from _at("ignored", setting, says % (setting.name, first[setting.name].origin.line))
 
 
 def without_effect(settings: Sequence[Setting]) -> Iterator[Oddity]:
     """Yield `-C`, which a script cannot say of itself, and values with a `$NAME`, which nobody expands."""
-    for one in settings:
-        if one.name == "directive-prefix":
-            yield from _at("ignored", one, "-C has no effect inside a script")
-        match = _VARIABLE.search(one.value)
-        if match and one.name not in _NOT_ASKED:
+    for setting in settings:
+        if setting.name == "directive-prefix":
+            yield from _at("ignored", setting, "-C has no effect inside a script")
+        match = _VARIABLE.search(setting.value)
+        if match and setting.name not in _NOT_ASKED:
             name = match.group().decode("utf-8", "backslashreplace")
-            yield from _at("variable", one, "%s is not expanded in a directive" % name)
+            yield from _at("variable", setting, "%s is not expanded in a directive" % name)
 
 
-def _at(kind: str, one: Setting, says: str) -> Iterator[Oddity]:
-    span = one.origin.value_span or one.origin.span
+def _at(kind: str, setting: Setting, says: str) -> Iterator[Oddity]:
+    span = setting.origin.value_span or setting.origin.span
     if span:
-        yield Oddity(kind, span, one.origin.line, says)
+        yield Oddity(kind, span, setting.origin.line, says)

@@ -56,27 +56,27 @@ class Items(NamedTuple):
 
 def resources(text: bytes) -> Items:
     """Read the value of `-l`: names with or without a value, split at commas and at blanks outside quotes."""
-    found: List[Item] = []
+    items: List[Item] = []
     at = 0
     while at < len(text):
         at = _past_blanks(text, at)
         stop = next((pos for pos in range(at, len(text)) if text[pos] in b"=,"), len(text))
         if stop == at:
-            return Items(tuple(found), "a resource without a name")
+            return Items(tuple(items), "a resource without a name")
         name = (text[at:stop].split() or [b""])[0]
         if text[stop : stop + 1] == b"=":
             item, stop, problem = _resource(name, text, _past_blanks(text, stop + 1))
             if problem:
-                return Items(tuple(found), problem)
-            found.append(item)
+                return Items(tuple(items), problem)
+            items.append(item)
         else:
-            found.append(Item(name, b"", -1, -1))
+            items.append(Item(name, b"", -1, -1))
         at = stop
         if text[at : at + 1] == b",":
             at += 1
             if at == len(text):
-                return Items(tuple(found), "a comma at the end")
-    return Items(tuple(found), "")
+                return Items(tuple(items), "a comma at the end")
+    return Items(tuple(items), "")
 
 
 def _resource(name: bytes, text: bytes, start: int) -> Tuple[Item, int, str]:
@@ -107,19 +107,19 @@ def _resource(name: bytes, text: bytes, start: int) -> Tuple[Item, int, str]:
 
 def attributes(text: bytes) -> Items:
     """Read the value of `-W`: a value goes up to the last comma before the next `=`, so it may hold commas."""
-    found: List[Item] = []
+    items: List[Item] = []
     at = _past_blanks(text, 0)
     if at == len(text):
         return Items((), "nothing in it")
     while at < len(text):
         item, at = _attribute(text, at)
         if at < 0:
-            return Items(tuple(found), "an attribute without a name or a value")
+            return Items(tuple(items), "an attribute without a name or a value")
         if item.name in TRUTHS and item.value.lower() not in (b"true", b"false"):
-            return Items(tuple(found), "%s is true or false" % item.name.decode())
-        found.append(item)
+            return Items(tuple(items), "%s is true or false" % item.name.decode())
+        items.append(item)
         at = _past_blanks(text, at)
-    return Items(tuple(found), "")
+    return Items(tuple(items), "")
 
 
 def _attribute(text: bytes, at: int) -> Tuple[Item, int]:

@@ -68,7 +68,7 @@ def refusals(
     """
     if argv.problem:
         return (Refusal(_complaint(argv.problem), USAGE, True, says=argv.problem),)
-    if any(one.name == "version" for one in argv.settings):
+    if any(setting.name == "version" for setting in argv.settings):
         return ()
     found = list(_of_script(job_script)) if job_script else []
     said = settings(argv, environment, job_script)
@@ -94,9 +94,9 @@ def _of_script(script: JobScript) -> Iterator[Refusal]:
     if script.refused == CRLF:
         at = script.source.find(b"\r\n")
         yield Refusal(CRLF, 1, span=Span(at, at + 1), line=script.source.count(b"\n", 0, at) + 1)
-    for one in script.oddities:
-        if one.kind == "refused":
-            yield Refusal(one.says, 1, span=one.span, line=one.line)
+    for oddity in script.oddities:
+        if oddity.kind == "refused":
+            yield Refusal(oddity.says, 1, span=oddity.span, line=oddity.line)
 
 
 def _of_options(said: Settings) -> Iterator[Refusal]:
@@ -105,10 +105,10 @@ def _of_options(said: Settings) -> Iterator[Refusal]:
     It sends each value it was told, so of two in one place the first must be right too (source).
     """
     for name, letter in _LETTERS.items():
-        told = said.all(name)
-        for one in reversed(told):
-            if one.origin.kind == told[0].origin.kind and is_illegal(name, one.value):
-                yield Refusal("qsub: illegal -%s value" % letter, USAGE, True, one)
+        settings = said.all(name)
+        for setting in reversed(settings):
+            if setting.origin.kind == settings[0].origin.kind and is_illegal(name, setting.value):
+                yield Refusal("qsub: illegal -%s value" % letter, USAGE, True, setting)
     queue = said.get("queue")
     if queue is not None and is_illegal("queue", queue.value):
         yield Refusal("qsub: illegally formed destination: " + _shown(queue.value), 2, False, queue)
@@ -119,39 +119,41 @@ def _of_options(said: Settings) -> Iterator[Refusal]:
         yield Refusal("", USAGE, True, array, says="an array cannot be interactive")
 
 
-def _of_name(said: Settings, path: bytes) -> Iterator[Refusal]:
+def _of_name(settings: Settings, path: bytes) -> Iterator[Refusal]:
     """Yield what is wrong with the job's name: that of -N, else the script's."""
-    one, name = said.get("job-name"), job_name(said, path)
-    if one is None and is_illegal("job-name", name):
+    setting, name = settings.get("job-name"), job_name(settings, path)
+    if setting is None and is_illegal("job-name", name):
         yield Refusal("qsub: illegal -N value", USAGE, True, says="the script's name would be the job's")
     if len(name) > LONGEST_NAME:
-        yield Refusal("qsub: Job name is too long ", 2, False, one)
+        yield Refusal("qsub: Job name is too long ", 2, False, setting)
 
 
-def _of_variables(said: Settings, environment: Mapping[bytes, bytes], script: Optional[JobScript]) -> Iterator[Refusal]:
+def _of_variables(
+    settings: Settings, environment: Mapping[bytes, bytes], script: Optional[JobScript]
+) -> Iterator[Refusal]:
     """Yield `-v NAME` where NAME is surely not set."""
-    one = said.get("variable-list")
-    if one is None or any(mark in one.value for mark in (b'"', b"'", b"\\")):
+    setting = settings.get("variable-list")
+    if setting is None or any(mark in setting.value for mark in (b'"', b"'", b"\\")):
         return
-    for item in one.value.split(b","):
+    for item in setting.value.split(b","):
         known_unset = item not in environment and travels(item, script.source if script else b"")
         if b"=" not in item and not item.startswith(b"PBS_O_") and known_unset:
-            yield Refusal("qsub: cannot send environment with the job", 1, False, one)
+            yield Refusal("qsub: cannot send environment with the job", 1, False, setting)
 
 
-def of_server(said: Settings) -> Iterator[Refusal]:
+def of_server(settings: Settings) -> Iterator[Refusal]:
     """Yield what any server refuses of the resources and attributes, the site's own knowledge aside."""
-    for one in said:
-        if one.origin.spelling == b"-W" and one.name.lower() not in ATTRIBUTES:
-            yield Refusal("qsub: Error (15002) submitting job", 154, False, one, says="-W knows no such attribute")
-        elif one.origin.spelling == b"-l" and not _is_value(one.name, one.value):
-            text = "qsub: Illegal attribute or resource value Resource_List.%s" % one.name
-            yield Refusal(text, 166, False, one)
-    yield from _together(said)
-    chosen = said.get("select")
+    for setting in settings:
+        if setting.origin.spelling == b"-W" and setting.name.lower() not in ATTRIBUTES:
+            yield Refusal("qsub: Error (15002) submitting job", 154, False, setting, says="-W knows no such attribute")
+        elif setting.origin.spelling == b"-l" and not _is_value(setting.name, setting.value):
+            text = "qsub: Illegal attribute or resource value Resource_List.%s" % setting.name
+            yield Refusal(text, 166, False, setting)
+    yield from _together(settings)
+    chosen = settings.get("select")
     if chosen is not None:
         yield from _of_select(chosen)
-    nodes = said.get("nodes")
+    nodes = settings.get("nodes")
     if nodes is not None and chosen is None:
         yield from _of_nodes(nodes)
 
@@ -165,29 +167,29 @@ def _is_value(name: str, value: bytes) -> bool:
     return name not in SIZES or may_be_size(value)
 
 
-def _together(said: Settings) -> Iterator[Refusal]:
+def _together(settings: Settings) -> Iterator[Refusal]:
     """Yield what does not go together: select and place with the older forms, place alone."""
-    if "select" not in said and "place" not in said:
+    if "select" not in settings and "place" not in settings:
         return
-    nodes = said.get("nodes")
+    nodes = settings.get("nodes")
     if nodes is not None:
         yield Refusal("qsub: Cannot be used with select or place: nodes", 6, False, nodes)
     for name in BESIDE:
-        one = said.get(name)
-        if one is not None and one.origin.spelling == b"-l":
+        setting = settings.get(name)
+        if setting is not None and setting.origin.spelling == b"-l":
             text = 'qsub: "-lresource=" cannot be used with "select" or "place", resource is: %s' % name
-            yield Refusal(text, 5, False, one)
-    if "select" not in said:
-        yield Refusal('qsub: Cannot have "place" without "select"', 7, False, said.get("place"))
+            yield Refusal(text, 5, False, setting)
+    if "select" not in settings:
+        yield Refusal('qsub: Cannot have "place" without "select"', 7, False, settings.get("place"))
 
 
-def _of_select(one: Setting) -> Iterator[Refusal]:
-    if not one.value:
+def _of_select(setting: Setting) -> Iterator[Refusal]:
+    if not setting.value:
         return
-    for text in one.value.split(b"+"):
+    for text in setting.value.split(b"+"):
         wrong = _of_chunk(text)
         if wrong is not None:
-            yield Refusal(wrong[0], wrong[1], False, one)
+            yield Refusal(wrong[0], wrong[1], False, setting)
             return
 
 
@@ -215,11 +217,11 @@ def _of_chunk(text: bytes) -> Optional[Tuple[str, int]]:
     return ("qsub: Illegal attribute or resource value", 166) if count == 0 else None
 
 
-def _of_nodes(one: Setting) -> Iterator[Refusal]:
+def _of_nodes(setting: Setting) -> Iterator[Refusal]:
     """Yield Torque's `gpus=` and the like, which PBS does not know in `nodes`."""
-    for part in re.split(rb"[+:]", one.value.split(b"#")[0]):
+    for part in re.split(rb"[+:]", setting.value.split(b"#")[0]):
         if part.startswith(b"gpus="):
-            yield Refusal("qsub: node(s) specification error", 241, False, one)
+            yield Refusal("qsub: node(s) specification error", 241, False, setting)
             return
 
 

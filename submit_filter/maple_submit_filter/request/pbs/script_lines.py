@@ -42,7 +42,7 @@ class _Text(NamedTuple):
 def head(source: bytes, prefix: bytes) -> Head:
     """Read the directives of a script; an empty *prefix* means that there are none."""
     lines = lines_of(source)
-    found: List[DirectiveLine] = []
+    directive_lines: List[DirectiveLine] = []
     index = 0
     while index < len(lines):
         first = lines[index]
@@ -56,9 +56,9 @@ def head(source: bytes, prefix: bytes) -> Head:
         joined = _joined(source, lines[index : last + 1], start + len(prefix))
         words, problem = _words(joined, index + 1, source)
         span = Span(first.start, lines[last].end)
-        found.append(DirectiveLine(span, index + 1, prefix, words, joined.problem or problem))
+        directive_lines.append(DirectiveLine(span, index + 1, prefix, words, joined.problem or problem))
         index = last + 1
-    return Head(tuple(found), lines, index)
+    return Head(tuple(directive_lines), lines, index)
 
 
 def directive_start(source: bytes, line: Span, prefix: bytes) -> int:

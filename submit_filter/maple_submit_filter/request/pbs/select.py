@@ -34,7 +34,7 @@ class Chunk(NamedTuple):
 
     def value(self, name: bytes) -> Optional[bytes]:
         """Return the value of a resource, None where the chunk does not name it."""
-        return next((one.value for one in self.resources if one.name == name), None)
+        return next((resource.value for resource in self.resources if resource.name == name), None)
 
     def number(self, name: bytes) -> Optional[int]:
         """Return the whole number that a resource says, None where it is not named or no number."""
@@ -67,15 +67,15 @@ def chunks(value: bytes) -> Optional[Tuple[Chunk, ...]]:
 
 def _each(value: bytes, read: Callable[[bytes, int], Optional[Chunk]]) -> Optional[Tuple[Chunk, ...]]:
     """Return what *read* makes of the texts between the plus signs and their places; None where one is none."""
-    found: List[Chunk] = []
+    chunks: List[Chunk] = []
     at = 0
     for text in value.split(b"+"):
         chunk = read(text, at)
         if chunk is None:
             return None
-        found.append(chunk)
+        chunks.append(chunk)
         at += len(text) + 1
-    return tuple(found)
+    return tuple(chunks)
 
 
 def _chunk(text: bytes, at: int) -> Optional[Chunk]:
@@ -86,14 +86,14 @@ def _chunk(text: bytes, at: int) -> Optional[Chunk]:
         del parts[0]
     elif b"=" not in parts[0]:
         return None
-    found: List[Resource] = []
+    resources: List[Resource] = []
     for part in parts:
         name, equals, value = part.partition(b"=")
         if not equals or not _NAME.match(name) or b'"' in value or b"'" in value:
             return None
-        found.append(Resource(name, value, start + len(name) + 1, start + len(part)))
+        resources.append(Resource(name, value, start + len(name) + 1, start + len(part)))
         start += len(part) + 1
-    return Chunk(count, tuple(found), at, at + len(text)) if count else None
+    return Chunk(count, tuple(resources), at, at + len(text)) if count else None
 
 
 def place(value: bytes) -> Optional[Place]:
@@ -147,18 +147,18 @@ def _cpus(said: "dict[bytes, bytes]") -> Optional[Tuple[Resource, ...]]:
         if said[name] and not (_COUNT.match(said[name]) and int(said[name])):
             return None
     cpus = said[b"ncpus"] or b"%d" % (int(said[b"ppn"] or b"1") * int(said[b"cpp"] or b"1"))
-    found = [Resource(b"ncpus", cpus, -1, -1)]
-    found += [Resource(b"mpiprocs", said[b"ppn"], -1, -1)] if said[b"ppn"] else []
-    found += [Resource(b"mem", said[b"mem"], -1, -1)] if said[b"mem"] else []
-    return tuple(found)
+    resources = [Resource(b"ncpus", cpus, -1, -1)]
+    resources += [Resource(b"mpiprocs", said[b"ppn"], -1, -1)] if said[b"ppn"] else []
+    resources += [Resource(b"mem", said[b"mem"], -1, -1)] if said[b"mem"] else []
+    return tuple(resources)
 
 
 def job_wide(said: Mapping[str, bytes]) -> Tuple[Chunk, ...]:
     """Return the one chunk of a job without `select` and `nodes`, from the resources of HOST_LEVEL that it says."""
-    found = [Resource(name.encode(), said[name], -1, -1) for name in HOST_LEVEL if said.get(name)]
-    if not any(one.name == b"ncpus" for one in found):
-        found.insert(0, DEFAULT[0].resources[0])
-    return (Chunk(1, tuple(found), -1, -1),)
+    resources = [Resource(name.encode(), said[name], -1, -1) for name in HOST_LEVEL if said.get(name)]
+    if not any(resource.name == b"ncpus" for resource in resources):
+        resources.insert(0, DEFAULT[0].resources[0])
+    return (Chunk(1, tuple(resources), -1, -1),)
 
 
 _TIME = re.compile(rb"(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?(?:\.\d*)?\Z")

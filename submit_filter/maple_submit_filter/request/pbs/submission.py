@@ -54,7 +54,7 @@ def read_argv(argv: Sequence[bytes]) -> ArgvReading:
     rest = tuple(argv[reading.end :])
     dashes = reading.end > 1 and argv[reading.end - 1] == b"--"
     problem = problem or _operands(reading.said, rest, reading.end, dashes)
-    prefixes = [one.value[:LONGEST_PREFIX] for one in settings if one.name == "directive-prefix"]
+    prefixes = [setting.value[:LONGEST_PREFIX] for setting in settings if setting.name == "directive-prefix"]
     named = bool(rest) and not dashes and not problem and rest[0] not in (b"", b"-")
     return ArgvReading(
         tuple(settings),
@@ -82,7 +82,9 @@ def _items(said: Said) -> Tuple[List[Tuple[str, bytes, int, int]], str]:
     value, skipped = said.value, 0
     if said.name in LISTS:
         read: Items = LISTS[said.name](value)
-        items = [(one.name.decode("utf-8", "backslashreplace"), one.value, one.start, one.end) for one in read.items]
+        items = [
+            (item.name.decode("utf-8", "backslashreplace"), item.value, item.start, item.end) for item in read.items
+        ]
         return items, "illegal %s value: %s" % (said.spelling.decode(), read.problem) if read.problem else ""
     if said.name in STRIPPED:
         skipped = len(value) - len(value.lstrip())
@@ -92,7 +94,7 @@ def _items(said: Said) -> Tuple[List[Tuple[str, bytes, int, int]], str]:
 
 def interactive(settings: Sequence[Setting]) -> bool:
     """Return whether any of the settings makes the job interactive."""
-    return any(one.name == "interactive" and one.value.lower() in (b"", b"true") for one in settings)
+    return any(setting.name == "interactive" and setting.value.lower() in (b"", b"true") for setting in settings)
 
 
 def prefix_in_force(argv: ArgvReading, environment: Mapping[bytes, bytes]) -> bytes:
@@ -104,7 +106,7 @@ def prefix_in_force(argv: ArgvReading, environment: Mapping[bytes, bytes]) -> by
 
 def shell_in_force(argv: ArgvReading, environment: Mapping[bytes, bytes]) -> Tuple[bytes, bytes]:
     """Return the -S of the command line, and the shell of PBS_SHELL, which one in the script beats; b"" if not said."""
-    said = next((one.value for one in reversed(argv.settings) if one.name == "shell"), b"")
+    said = next((setting.value for setting in reversed(argv.settings) if setting.name == "shell"), b"")
     return said, environment.get(b"PBS_SHELL", b"")
 
 
@@ -116,24 +118,24 @@ def read_script(source: bytes, prefix: bytes = DEFAULT_PREFIX, shell: Tuple[byte
     """
     said, named = interpreter(source)
     read = head(source, prefix)
-    found: List[Directive] = []
+    directives: List[Directive] = []
     oddities: List[Oddity] = []
     for line in read.directives:
         settings, refused = _directive(source, line)
-        found.append(Directive(line.span, line.line, prefix, settings))
+        directives.append(Directive(line.span, line.line, prefix, settings))
         oddities += [Oddity("refused", line.span, line.line, refused)] if refused else []
-    said_all = [one for directive in found for one in directive.settings]
+    said_all = [setting for directive in directives for setting in directive.settings]
     is_shell = _is_shell(said, named, _shell(said_all, shell))
     oddities += [*beaten(said_all), *without_effect(said_all)]
     oddities += [*unread(source, read, prefix, is_shell), *other_schedulers(source, read)]
-    oddities.sort(key=lambda one: one.span)
-    first = CRLF if b"\r\n" in source else next((one.says for one in oddities if one.kind == "refused"), "")
-    return JobScript(source, said, is_shell, tuple(found), tuple(oddities), first, False, unreadable=first == CRLF)
+    oddities.sort(key=lambda oddity: oddity.span)
+    first = CRLF if b"\r\n" in source else next((oddity.says for oddity in oddities if oddity.kind == "refused"), "")
+    return JobScript(source, said, is_shell, tuple(directives), tuple(oddities), first, False, unreadable=first == CRLF)
 
 
 def _shell(settings: Sequence[Setting], shell: Tuple[bytes, bytes]) -> bytes:
     """Return the program that -S names, without the host behind `@`."""
-    in_script = next((one.value for one in reversed(settings) if one.name == "shell"), b"")
+    in_script = next((setting.value for setting in reversed(settings) if setting.name == "shell"), b"")
     value = shell[0] or in_script or shell[1]
     return os.path.basename(value.split(b",")[0].split(b"@")[0])
 
@@ -189,22 +191,24 @@ def settings(argv: ArgvReading, environment: Mapping[bytes, bytes], job_script: 
     shell = environment.get(b"PBS_SHELL")
     if shell is not None:
         said.append(Setting("shell", shell, Origin("environment", variable=b"PBS_SHELL")))
-    in_script = [one for directive in job_script.directives for one in directive.settings] if job_script else []
-    said += [one for one in reversed(in_script) if one.origin.spelling == b"-l"]
-    said += [one for one in in_script if one.origin.spelling != b"-l" and one.name != "directive-prefix"]
+    in_script = [setting for directive in job_script.directives for setting in directive.settings] if job_script else []
+    said += [setting for setting in reversed(in_script) if setting.origin.spelling == b"-l"]
+    said += [
+        setting for setting in in_script if setting.origin.spelling != b"-l" and setting.name != "directive-prefix"
+    ]
     said += argv.settings
     return Settings((*_undoing(said, True), *_undoing(said, False)))
 
 
-def _undoing(said: Sequence[Setting], wanted: bool) -> Iterator[Setting]:
-    for one in said:
-        if wanted == (one.name in ("block", "interactive") and one.value.lower() == b"false"):
-            yield one
+def _undoing(settings: Sequence[Setting], wanted: bool) -> Iterator[Setting]:
+    for setting in settings:
+        if wanted == (setting.name in ("block", "interactive") and setting.value.lower() == b"false"):
+            yield setting
 
 
-def job_name(said: Settings, path: bytes) -> bytes:
+def job_name(settings: Settings, path: bytes) -> bytes:
     """Return the name of the job: that of -N, else the last part of the script's *path*, b"" being stdin."""
-    return said.value("job-name") or os.path.basename(path) or b"STDIN"
+    return settings.value("job-name") or os.path.basename(path) or b"STDIN"
 
 
 def submission_from_words(
@@ -232,4 +236,4 @@ def submission_from_words(
 
 
 def _only_version(reading: ArgvReading) -> bool:
-    return any(one.name == "version" for one in reading.settings)
+    return any(setting.name == "version" for setting in reading.settings)

@@ -58,22 +58,22 @@ def late(source: bytes, lines: Sequence[Tuple[Span, int]], is_shell: bool) -> It
 
 def literals(source: bytes) -> List[Span]:
     """Return the spans of all literals: of here-documents and of quoted text that goes over several lines."""
-    found: List[Span] = []
+    spans: List[Span] = []
     waiting: List[object] = [parse(source)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, nodes.Literal):
-            found.append(node.span)
+            spans.append(node.span)
         elif isinstance(node, tuple) and not isinstance(node, Span):
             waiting.extend(node)
-    return found
+    return spans
 
 
 def variables(settings: Sequence[Setting]) -> Iterator[Oddity]:
     """Yield the settings whose value holds a `$NAME`, which nobody expands there."""
-    for one in settings:
-        match = _VARIABLE.search(one.value)
-        span = one.origin.value_span or one.origin.span
-        if match and span and one.name not in _FREE_TEXT:
+    for setting in settings:
+        match = _VARIABLE.search(setting.value)
+        span = setting.origin.value_span or setting.origin.span
+        if match and span and setting.name not in _FREE_TEXT:
             name = match.group().decode("utf-8", "backslashreplace")
-            yield Oddity("variable", span, one.origin.line, "%s is not expanded in a directive" % name)
+            yield Oddity("variable", span, setting.origin.line, "%s is not expanded in a directive" % name)

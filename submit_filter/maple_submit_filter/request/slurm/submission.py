@@ -44,7 +44,7 @@ def read_argv(argv: Sequence[bytes]) -> ArgvReading:
         for one in reading.said
     )
     rest = tuple(argv[reading.end :])
-    wrap = next((one.value for one in reversed(settings) if one.name == "wrap"), None)
+    wrap = next((setting.value for setting in reversed(settings) if setting.name == "wrap"), None)
     het = bool(rest) and rest[0] == b":" and not reading.problem
     problem = reading.problem
     if wrap is not None and rest and not het and not problem:
@@ -55,7 +55,7 @@ def read_argv(argv: Sequence[bytes]) -> ArgvReading:
 
 def environment_settings(environment: Mapping[bytes, bytes]) -> Tuple[Setting, ...]:
     """Return what the SBATCH_ variables say. A flag is set by an empty value, `yes` or a number that is not 0."""
-    found: List[Setting] = []
+    settings: List[Setting] = []
     for variable, name in ENVIRONMENT:
         value = environment.get(variable)
         if value is None:
@@ -64,8 +64,8 @@ def environment_settings(environment: Mapping[bytes, bytes]) -> Tuple[Setting, .
             if value and value.lower() != b"yes" and not _number_not_zero(value):
                 continue
             value = b""
-        found.append(Setting(name, value, Origin("environment", variable=variable)))
-    return tuple(found)
+        settings.append(Setting(name, value, Origin("environment", variable=variable)))
+    return tuple(settings)
 
 
 def _number_not_zero(value: bytes) -> bool:
@@ -88,15 +88,15 @@ def read_script(source: bytes, ignore_pbs: bool = False) -> JobScript:
     settings, problems, het = _own_settings(own)
     found = directives(own, settings)
     oddities = [*problems, *variables(settings), *_unread(source, lines, first_command, is_shell)]
-    if not ignore_pbs and not any(one.name == "ignore-pbs" for one in settings):
+    if not ignore_pbs and not any(setting.name == "ignore-pbs" for setting in settings):
         more, other, more_het = _foreign(source, lines)
         found += more
         oddities += other
         het = het or more_het
-    refused = whole or next((one.says for one in oddities if one.kind == "refused"), "")
+    refused = whole or next((oddity.says for oddity in oddities if oddity.kind == "refused"), "")
     others = [line for prefix in (b"#PBS", b"#BSUB") for line in foreign_lines(source, lines, prefix)]
     disputed = next((line.line for line in (*own, *others) if line.disputed), 0)
-    oddities.sort(key=lambda one: one.span)
+    oddities.sort(key=lambda oddity: oddity.span)
     return JobScript(source, said, is_shell, found, tuple(oddities), refused, het, disputed, bool(whole))
 
 
@@ -182,19 +182,19 @@ def _foreign(source: bytes, lines: List[Span]) -> Tuple[Tuple[Directive, ...], L
         settings, problems = _read(words, prefix)
         found += directives(read, settings)
         oddities += problems
-        oddities += [one for line in read for one in _told(line)]
+        oddities += [oddity for line in read for oddity in _told(line)]
     return found, oddities, het
 
 
 def _told(line: DirectiveLine) -> List[Oddity]:
     says = "sbatch reads %s lines too, and they win over #SBATCH" % line.prefix.decode()
-    told = [Oddity("other-scheduler", line.span, line.line, says)]
-    return [*told, Oddity("refused", line.span, line.line, line.problem)] if line.problem else told
+    oddities = [Oddity("other-scheduler", line.span, line.line, says)]
+    return [*oddities, Oddity("refused", line.span, line.line, line.problem)] if line.problem else oddities
 
 
 def ignores_pbs(argv: ArgvReading, environment: Mapping[bytes, bytes]) -> bool:
     """Return whether command line or environment tell sbatch to leave `#PBS` lines alone."""
-    return any(one.name == "ignore-pbs" for one in (*argv.settings, *environment_settings(environment)))
+    return any(setting.name == "ignore-pbs" for setting in (*argv.settings, *environment_settings(environment)))
 
 
 def settings(argv: ArgvReading, environment: Mapping[bytes, bytes], job_script: Optional[JobScript]) -> Settings:
@@ -229,7 +229,7 @@ def find_script(
     """Return the file that holds the script, None if there is none that may be read."""
     if reading.script_index is None:
         return None
-    chdir = next((one.value for one in reversed(reading.settings) if one.name == "chdir"), b"")
+    chdir = next((setting.value for setting in reversed(reading.settings) if setting.name == "chdir"), b"")
     places = candidates(argv[reading.script_index], chdir, cwd, path)
     return next((place for place in places if exists(place)), None)
 

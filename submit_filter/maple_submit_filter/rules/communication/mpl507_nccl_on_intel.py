@@ -39,10 +39,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                           True, fixes=(fix,) if fix is not None else (),
                           help="use xccl (PyTorch), or ccl with Intel's extension")  # fmt: skip
 
-    for one in programs(plan, job):
-        if _CUDA.search(one.text) and not any(word in one.text for word in _OTHERWISE):
-            says = "%s wants CUDA, but the nodes it may run on have Intel GPUs" % one.name
-            yield Finding("MPL507", says, one.step.program_span or one.step.span,
+    for program in programs(plan, job):
+        if _CUDA.search(program.text) and not any(word in program.text for word in _OTHERWISE):
+            says = "%s wants CUDA, but the nodes it may run on have Intel GPUs" % program.name
+            yield Finding("MPL507", says, program.step.program_span or program.step.span,
                           help="use device xpu and the backend xccl, or a partition with NVIDIA GPUs")  # fmt: skip
 
 

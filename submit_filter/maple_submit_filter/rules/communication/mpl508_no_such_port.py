@@ -56,10 +56,10 @@ def _finding(step: Step, breach: Breach, job: Job) -> Finding:
 def _unquoted(step: Step, job: Job) -> Tuple[Fix, ...]:
     """Write double quotes for the single ones that keep this shell, and every other one, from expanding the words."""
     line = job.source[step.span.start : step.span.end]
-    found = re.search(rb"'(\$\{?\w+\}?:\$\{?\w+\}?)'", line)
-    if found is None:
+    match = re.search(rb"'(\$\{?\w+\}?:\$\{?\w+\}?)'", line)
+    if match is None:
         return ()
-    spans = (Span(step.span.start + at, step.span.start + at + 1) for at in (found.start(), found.end() - 1))
+    spans = (Span(step.span.start + at, step.span.start + at + 1) for at in (match.start(), match.end() - 1))
     return (Fix(tuple(Edit(span, b'"', CODE) for span in spans), Safety.SAFE, "let the shell expand the endpoint"),)
 
 

@@ -33,7 +33,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                 said
                 and b"$" not in said
                 and said[:1] != b"^"
-                and not any(_is_there(one, site) for one in said.split(b","))
+                and not any(_is_there(part, site) for part in said.split(b","))
             ):
                 yield _finding(name, said, span, site)
 
@@ -41,7 +41,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _is_there(said: bytes, site: Site) -> bool:
     """Return whether an item names an interface of the site, by its name or its beginning, or none that is known."""
     said = said.lstrip(b"=").split(b":")[0]
-    known = [one.encode() for one in site.interfaces]
+    known = [interface.encode() for interface in site.interfaces]
     if any(one.startswith(said) for one in known) or not said.startswith(_OF_OTHERS):
         return True
     return any(said.rstrip(b"0123456789") == one.rstrip(b"0123456789") for one in known)

@@ -45,17 +45,21 @@ def _given(step: Step, job: Job, flag: str) -> Optional[Fix]:
     """Put the flag behind exec or run."""
     inner = step.links[-1].name_span
     line = job.source[step.span.start : inner.start if inner is not None else step.span.end]
-    found = re.search(rb"(?:apptainer|singularity)[ \t]+(?:exec|run)(?=[ \t\\])", line)
-    if found is None:
+    match = re.search(rb"(?:apptainer|singularity)[ \t]+(?:exec|run)(?=[ \t\\])", line)
+    if match is None:
         return None
-    at = step.span.start + found.end()
+    at = step.span.start + match.end()
     return Fix((Edit(Span(at, at), b" --" + flag.encode(), "MPL701"),), Safety.ASK, "add --%s" % flag)
 
 
 def _is_given_none(step: Step, plan: LaunchPlan, job: Job, wanted: Tuple[str, ...]) -> bool:
     """Return whether ranks that take GPUs start in a container whose whole line stands there to be read."""
     inner = step.links[-1] if step.links else None
-    if inner is None or inner.name_span is None or not any(one.binds_gpu for g in step.groups for one in g.processes):
+    if (
+        inner is None
+        or inner.name_span is None
+        or not any(process.binds_gpu for g in step.groups for process in g.processes)
+    ):
         return False
     line = job.source[step.span.start : inner.name_span.start]
     words = line.split()

@@ -28,18 +28,18 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if site.arch != "aarch64":
         return
-    for found in _OF_X86.finditer(job.source):
-        line = found.group() + job.source[found.end() : found.end() + 200].split(b"\n")[0]
+    for match in _OF_X86.finditer(job.source):
+        line = match.group() + job.source[match.end() : match.end() + 200].split(b"\n")[0]
         if _ABOUT_IMAGES.search(line) and not _ASKS.search(line):
-            says = "%s is named, but the processors here are %s" % (found.group(1).decode(), site.arch)
-            fix = _arm(found, line)
-            yield Finding("MPL702", says, Span(*found.span(1)), fixes=(fix,) if fix is not None else (),
+            says = "%s is named, but the processors here are %s" % (match.group(1).decode(), site.arch)
+            fix = _arm(match, line)
+            yield Finding("MPL702", says, Span(*match.span(1)), fixes=(fix,) if fix is not None else (),
                           help="take an image built for arm64", site_fact="cpu_arch")  # fmt: skip
             return
 
 
-def _arm(found: "re.Match[bytes]", line: bytes) -> Optional[Fix]:
+def _arm(match: "re.Match[bytes]", line: bytes) -> Optional[Fix]:
     """Have the image for this processor pulled, where an option says which."""
-    if not re.search(rb"--(?:arch|platform)[ =](?:linux/)?amd64\b", line) or found.group(1) != b"amd64":
+    if not re.search(rb"--(?:arch|platform)[ =](?:linux/)?amd64\b", line) or match.group(1) != b"amd64":
         return None
-    return Fix((Edit(Span(*found.span(1)), b"arm64", "MPL702"),), Safety.ASK, "the image for arm64")
+    return Fix((Edit(Span(*match.span(1)), b"arm64", "MPL702"),), Safety.ASK, "the image for arm64")

@@ -32,8 +32,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            nothing reads, such as --rdzv-endpoint beside --standalone, may be empty.
     """
     for step in plan.steps:
-        found = list(_of_breaches(step, plan, job, site))
-        yield from found or _environment_lost(step, job)
+        findings = list(_of_breaches(step, plan, job, site))
+        yield from findings or _environment_lost(step, job)
 
 
 def _of_breaches(step: Step, plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
@@ -112,7 +112,7 @@ def _passed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job)
     if clear is not None and clear.group().startswith(b"--"):
         gone = Span(clear.start() - 1, clear.end())
         return (Fix((Edit(gone, b"", "MPL402"),), Safety.ASK, "leave out %s" % clear.group().decode()),)
-    return tuple(one._replace(safety=Safety.ASK) for one in _handed_on(names, step, plan, job))
+    return tuple(fix._replace(safety=Safety.ASK) for fix in _handed_on(names, step, plan, job))
 
 
 def _help(why: str) -> str:
@@ -133,7 +133,7 @@ def _handed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job)
         here = Span(step.links[0].options_at, step.links[0].options_at)
         return (Fix((Edit(here, b" --export=ALL", "MPL402"),), Safety.ASK, "pass the environment on"),)
     if why == NOT_BY_SRUN:
-        span = next(one.value_span for link in step.links for one in link.options if one.name == "export")
+        span = next(option.value_span for link in step.links for option in link.options if option.name == "export")
         added = b"".join(b"," + name for name in names)
         edit = Edit(Span(span.end, span.end), added, "MPL402") if span is not None else None
         return (Fix((edit,), Safety.SAFE, "pass on " + _listed(names)),) if edit else ()
@@ -146,7 +146,7 @@ def _handed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job)
         return (Fix((edit,), Safety.SAFE, "pass on " + _listed(names)),)
     line = job.source[step.span.start : step.span.end]
     pattern = rb"\\(?=\$\{?(?:%s)\b)" % b"|".join(map(re.escape, names))
-    starts = [step.span.start + found.start() for found in re.finditer(pattern, line)]
+    starts = [step.span.start + match.start() for match in re.finditer(pattern, line)]
     drops = tuple(Edit(Span(start, start + 1), b"", "MPL402") for start in starts)
     return (Fix(drops, Safety.SAFE, "this shell expands %s" % _listed(names)),) if drops else ()
 
@@ -193,17 +193,17 @@ def _as_granted(name: str, option: Optional[Option], plan: LaunchPlan, source: b
 def _of_other(written: bytes, job: Job) -> str:
     """Return what to say of the other scheduler's variables."""
     other, here = (b"PBS_", "Slurm") if job.submission.scheduler == "slurm" else (b"SLURM_", "PBS")
-    found = re.search(rb"\$\{?(%s\w+)" % other, written)
-    return ": %s sets no %s" % (here, found.group(1).decode()) if found else ""
+    match = re.search(rb"\$\{?(%s\w+)" % other, written)
+    return ": %s sets no %s" % (here, match.group(1).decode()) if match else ""
 
 
 def _why(step: Step, job: Job) -> str:
     """Return what keeps a variable from the tasks."""
-    said = next((link.option("export") for link in step.links if link.name == "srun"), None)
-    if said is not None and said.value is not None and b"ALL" not in said.value.raw.split(b","):
+    option = next((link.option("export") for link in step.links if link.name == "srun"), None)
+    if option is not None and option.value is not None and b"ALL" not in option.value.raw.split(b","):
         return NOT_BY_SRUN
     of_job = job.settings.value("export") if job.submission.scheduler == "slurm" else None
-    if said is None and of_job is not None and b"ALL" not in of_job.split(b",") and step.links[0].name == "srun":
+    if option is None and of_job is not None and b"ALL" not in of_job.split(b",") and step.links[0].name == "srun":
         return NOT_BY_JOB
     if _CLEAR.search(job.source[step.span.start : step.span.end]):
         return "the program is started with a clean environment"

@@ -67,6 +67,6 @@ def _shown(value: bytes) -> int:
     """Return how many GPUs each task is shown, 0 where that is not known."""
     if _CLOSEST.fullmatch(value):
         return 1
-    found = _NUMBERED.fullmatch(value)
-    count = values.whole(found.group(2)) if found is not None else None
-    return 1 if found is not None and found.group(1) == b"single" else count or 0
+    match = _NUMBERED.fullmatch(value)
+    count = values.whole(match.group(2)) if match is not None else None
+    return 1 if match is not None and match.group(1) == b"single" else count or 0

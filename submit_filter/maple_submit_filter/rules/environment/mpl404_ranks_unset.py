@@ -32,13 +32,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   every task ends with KeyError: 'RANK'. `maple check` shows the change; at submission Maple only reports it:
            the program's file alone is read, and what it imports may set them.
     """
-    for one in programs(plan, job):
-        lost = sorted(one.needs & _unset(one.step, job))
-        if lost and (one.step.tasks or 0) > 1:
+    for program in programs(plan, job):
+        lost = sorted(program.needs & _unset(program.step, job))
+        if lost and (program.step.tasks or 0) > 1:
             names = ", ".join(name.decode() for name in lost)
-            yield Finding("MPL404", "%s reads %s, which nothing sets here" % (one.name, names),
-                          one.step.program_span or one.step.span, fixes=_set(lost, one.step, job, site),
-                          help=_helps(lost[0], one.step, job))  # fmt: skip
+            yield Finding("MPL404", "%s reads %s, which nothing sets here" % (program.name, names),
+                          program.step.program_span or program.step.span, fixes=_set(lost, program.step, job, site),
+                          help=_helps(lost[0], program.step, job))  # fmt: skip
 
 
 def _set(lost: List[bytes], step: Step, job: Job, site: Site) -> Tuple[Fix, ...]:

@@ -40,14 +40,18 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             yield Finding("MPL405", says, place_of(named, step) or step.span,
                           fixes=_all_of_a_node(step.links[0], step, job), help=_HELP)  # fmt: skip
             return
-    for one in programs(plan, job):
-        if not _sees_one(one.step, job) or any(word in one.text for word in _COUNTS):
+    for program in programs(plan, job):
+        if not _sees_one(program.step, job) or any(word in program.text for word in _COUNTS):
             continue
-        found = _LOCAL.search(one.text)
-        if found and (not found.group(1) or _is_taken(found.group(1), one.text)):
-            yield Finding("MPL405", "%s takes the GPU of its local rank, but each task sees one, number 0" % one.name,
-                          one.step.program_span or one.step.span,
-                          fixes=_all_of_a_node(one.step.links[0], one.step, job), help=_HELP)  # fmt: skip
+        match = _LOCAL.search(program.text)
+        if match and (not match.group(1) or _is_taken(match.group(1), program.text)):
+            yield Finding(
+                "MPL405",
+                "%s takes the GPU of its local rank, but each task sees one, number 0" % program.name,
+                program.step.program_span or program.step.span,
+                fixes=_all_of_a_node(program.step.links[0], program.step, job),
+                help=_HELP,
+            )
 
 
 def _sees_one(step: Step, job: Job) -> bool:

@@ -59,16 +59,16 @@ def _first(pattern: bytes, pbs: bool, plan: LaunchPlan, job: Job) -> Iterator[Fi
     """Yield the first word that reads such a variable, where nothing in the script sets one or asks about one."""
     if re.search(rb"(?m)^(?![ \t]*#).*(?:\[[ \t]|\btest[ \t]|\bcase[ \t]|:[-=+?]).*\b%s\b" % pattern, job.source):
         return
-    for found in re.finditer(rb"(?m)^(?![ \t]*#).*?\$(?:(%s)\b|\{(%s)\})" % (pattern, pattern), job.source):
-        group = 1 if found.group(1) else 2
-        name = found.group(group)
+    for match in re.finditer(rb"(?m)^(?![ \t]*#).*?\$(?:(%s)\b|\{(%s)\})" % (pattern, pattern), job.source):
+        group = 1 if match.group(1) else 2
+        name = match.group(group)
         if name in plan.assigned or name in job.submission.environment:
             continue
         here = "Slurm" if not pbs else "PBS" if name.startswith(b"SLURM") else "OpenPBS"
         says = "%s does not set %s" % (here, name.decode())
         told = _INSTEAD.get(name, "use what this scheduler sets")
         fix = _renamed(name, pattern, job)
-        yield Finding("MPL406", says, Span(found.start(group), found.end(group)),
+        yield Finding("MPL406", says, Span(match.start(group), match.end(group)),
                       fixes=(fix,) if fix is not None else (), help="under %s, %s" % (here, told))  # fmt: skip
         return
 
@@ -112,8 +112,8 @@ def _instead(read: "re.Match[bytes]", source: bytes) -> Optional[Edit]:
         return Edit(Span(read.start(1), read.end(1)), own, "MPL406")
     line = source.rfind(b"\n", 0, read.start()) + 1
     for way, words in _WAYS.get(read.group(1), ()):
-        for found in re.finditer(way, source[line : read.end() + 2]):
-            start, end = line + found.start(), line + found.end()
+        for match in re.finditer(way, source[line : read.end() + 2]):
+            start, end = line + match.start(), line + match.end()
             if start <= read.start() < end:
                 return Edit(Span(start, end), words, "MPL406")
     return None

@@ -50,9 +50,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _loaded(source: bytes, start: int, end: int, module: bytes) -> Edit:
     """Return the edit that loads the module: with those that are loaded next, else on the line of the purge."""
-    found: Optional[re.Match[bytes]] = re.compile(rb"(?m)^[ \t]*module[ \t]+(?:load|add)(?=[ \t])").search(
+    match: Optional[re.Match[bytes]] = re.compile(rb"(?m)^[ \t]*module[ \t]+(?:load|add)(?=[ \t])").search(
         source, start, end
     )
-    if found is not None:
-        return Edit(Span(found.end(), found.end()), b" " + module, "MPL407")
+    if match is not None:
+        return Edit(Span(match.end(), match.end()), b" " + module, "MPL407")
     return Edit(Span(start, start), b" && module load " + module, "MPL407")

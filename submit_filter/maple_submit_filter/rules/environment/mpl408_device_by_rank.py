@@ -35,9 +35,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     step = next((one for one in plan.steps if (one.nodes or 1) > 1 and (one.tasks or 0) > (one.nodes or 1)), None)
     if step is None:
         return
-    found = _SET.search(job.source) if b"_VISIBLE_DEVICES=" in job.source else None
-    if found is not None:
-        yield _finding(found, step, job, site)
+    match = _SET.search(job.source) if b"_VISIBLE_DEVICES=" in job.source else None
+    if match is not None:
+        yield _finding(match, step, job, site)
         return
     for name, text in _beside(plan, job):
         if _SET.search(text):
@@ -46,13 +46,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             return
 
 
-def _finding(found: "re.Match[bytes]", step: Step, job: Job, site: Site) -> Finding:
+def _finding(match: "re.Match[bytes]", step: Step, job: Job, site: Site) -> Finding:
     words = rank_words(step.links[:1], site, job.source)
-    local = words.local if words is not None and words.rank == found.group(1) else _LOCALS.get(found.group(1), b"")
-    edit = Edit(Span(*found.span(1)), local, "MPL408")
+    local = words.local if words is not None and words.rank == match.group(1) else _LOCALS.get(match.group(1), b"")
+    edit = Edit(Span(*match.span(1)), local, "MPL408")
     fixes = (Fix((edit,), Safety.ASK, "the device of the rank on its node"),) if local else ()
-    says = "%s counts the tasks of all nodes, and the devices of each node begin with 0" % found.group(1).decode()
-    return Finding("MPL408", says, Span(*found.span()), fixes=fixes, help="take the rank on the node")
+    says = "%s counts the tasks of all nodes, and the devices of each node begin with 0" % match.group(1).decode()
+    return Finding("MPL408", says, Span(*match.span()), fixes=fixes, help="take the rank on the node")
 
 
 def _beside(plan: LaunchPlan, job: Job) -> "Iterator[tuple[str, bytes]]":

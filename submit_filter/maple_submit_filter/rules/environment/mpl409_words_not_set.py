@@ -52,9 +52,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     step = plan.steps[0]
     words = rank_words(step.links[:1], site, job.source)
-    found = _first(job.source, name)
-    if found is not None:
-        yield _finding(found, name, words, job.source)
+    match = _first(job.source, name)
+    if match is not None:
+        yield _finding(match, name, words, job.source)
         return
     for beside, text in _beside(plan, job):
         other = _first(text, name)
@@ -81,14 +81,14 @@ def _launcher(step: Step, site: Site) -> str:
 
 def _first(text: bytes, name: str) -> "Optional[re.Match[bytes]]":
     """Return the first word that reads such a variable, where the text neither sets nor asks about any."""
-    for found in _READ.finditer(_COMMENT.sub(lambda one: b" " * len(one.group()), text)):
-        variable = found.group(1)
+    for match in _READ.finditer(_COMMENT.sub(lambda match: b" " * len(match.group()), text)):
+        variable = match.group(1)
         if variable.startswith(_NEVER[name]) and variable + b"=" not in text:
             asked = re.search(rb"(?:-[nzv] |\+x|:[-=+?]|\bif\b[^\n]*)[^\n]*%s|%s[^\n]*:-" % (variable, variable), text)
-            return None if asked else found
-    for found in _FALLS_BACK.finditer(text):
-        if found.group(1).startswith(_NEVER[name]) and not any(word in text for word in _OTHERS[name]):
-            return found
+            return None if asked else match
+    for match in _FALLS_BACK.finditer(text):
+        if match.group(1).startswith(_NEVER[name]) and not any(word in text for word in _OTHERS[name]):
+            return match
     return None
 
 
@@ -106,9 +106,9 @@ def _instead(variable: bytes, words: Optional[RankWords]) -> str:
     return "read $%s" % own.decode() if own else "read the variables of the launcher that is used"
 
 
-def _finding(found: "re.Match[bytes]", name: str, words: Optional[RankWords], source: bytes) -> Finding:
-    variable = found.group(1)
-    own, span = _meant(variable, words), Span(*found.span(1))
+def _finding(match: "re.Match[bytes]", name: str, words: Optional[RankWords], source: bytes) -> Finding:
+    variable = match.group(1)
+    own, span = _meant(variable, words), Span(*match.span(1))
     says = "%s does not set %s" % (_SHOWN.get(name, name), variable.decode())
     every = [
         one for one in _ANY.finditer(source) if one.group(1).startswith(_NEVER[name]) and _meant(one.group(1), words)

@@ -38,89 +38,95 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not site.unfit or not judged(job, site):
         return
-    for one in site.unfit:
-        if one.unless and one.unless.encode() in job.source:
+    for unfit in site.unfit:
+        if unfit.unless and unfit.unless.encode() in job.source:
             continue
-        if one.loads and not _load_of(one.loads, job.source):
+        if unfit.loads and not _load_of(unfit.loads, job.source):
             continue
-        place = _place(one, plan, job)
+        place = _place(unfit, plan, job)
         if place is not None:
-            yield Finding("MPL410", "%s does not work here" % one.what, place.span, fixes=place.fixes, help=one.says,
-                          site_fact=one.key)  # fmt: skip
+            yield Finding(
+                "MPL410",
+                "%s does not work here" % unfit.what,
+                place.span,
+                fixes=place.fixes,
+                help=unfit.says,
+                site_fact=unfit.key,
+            )
 
 
 def _load_of(module: str, source: bytes) -> "Optional[re.Match[bytes]]":
     return re.search(_LOADED % re.escape(module.encode()), source)
 
 
-def _place(one: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
+def _place(unfit: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
     """Return where the words of a row stand, None where nowhere."""
-    first, _, rest = one.what.partition(" ")
+    first, _, rest = unfit.what.partition(" ")
     if first == "module":
-        return _module(one, rest, job)
+        return _module(unfit, rest, job)
     if first == "-l":
-        return _asked(one, rest, job)
+        return _asked(unfit, rest, job)
     if rest:
-        return _option(one, first, rest, plan, job)
-    return _told(one, plan, job) if first.startswith("-") else _file(one, plan, job)
+        return _option(unfit, first, rest, plan, job)
+    return _told(unfit, plan, job) if first.startswith("-") else _file(unfit, plan, job)
 
 
-def _module(one: Unfit, name: str, job: Job) -> Optional[_Place]:
-    found = _load_of(name, job.source)
-    if found is None:
+def _module(unfit: Unfit, name: str, job: Job) -> Optional[_Place]:
+    match = _load_of(name, job.source)
+    if match is None:
         return None
-    start = job.source.rfind(b"\n", 0, found.start(1)) + 1
-    edit = Edit(Span(start, start), one.before.encode() + b"\n", "MPL410")
-    return _Place(Span(*found.span(1)), _offer((edit,), one.before) if one.before else ())
+    start = job.source.rfind(b"\n", 0, match.start(1)) + 1
+    edit = Edit(Span(start, start), unfit.before.encode() + b"\n", "MPL410")
+    return _Place(Span(*match.span(1)), _offer((edit,), unfit.before) if unfit.before else ())
 
 
-def _asked(one: Unfit, said: str, job: Job) -> Optional[_Place]:
+def _asked(unfit: Unfit, said: str, job: Job) -> Optional[_Place]:
     """A value of a resource of PBS, one of several behind colons."""
     name, _, value = said.partition("=")
     setting = job.settings.get(name)
     if setting is None or value.encode() not in setting.value.split(b":"):
         return None
-    values = [one.instead.encode() if word == value.encode() else word for word in setting.value.split(b":")]
-    made = restate(job, setting, b":".join(dict.fromkeys(values)), "MPL410") if one.instead else None
+    values = [unfit.instead.encode() if word == value.encode() else word for word in setting.value.split(b":")]
+    made = restate(job, setting, b":".join(dict.fromkeys(values)), "MPL410") if unfit.instead else None
     return _Place(at(setting), (made.fix(Safety.ASK, "%s=%s" % (name, b":".join(values).decode())),) if made else ())
 
 
-def _option(one: Unfit, launcher: str, name: str, plan: LaunchPlan, job: Job) -> Optional[_Place]:
+def _option(unfit: Unfit, launcher: str, name: str, plan: LaunchPlan, job: Job) -> Optional[_Place]:
     for step in plan.steps:
         for link in step.links if not step.maybe else ():
             option = link.option(name.lstrip("-")) if link.name == launcher else None
             if option is not None:
-                edits = drop(job.source, option, "MPL410") if one.remove else None
+                edits = drop(job.source, option, "MPL410") if unfit.remove else None
                 return _Place(option.span or step.span, _offer(tuple(edits), "remove " + name) if edits else ())
     return None
 
 
-def _told(one: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
-    name, _, value = one.what.lstrip("-").partition("=")
+def _told(unfit: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
+    name, _, value = unfit.what.lstrip("-").partition("=")
     for step in plan.steps:
-        for said in named_values(step.program) if not step.maybe else ():
-            if said.last == name and said.value == value.encode():
-                span = place_of(said, step)
-                return _Place(span or step.span, _written(one, value.encode(), span, job))
+        for named in named_values(step.program) if not step.maybe else ():
+            if named.last == name and named.value == value.encode():
+                span = place_of(named, step)
+                return _Place(span or step.span, _written(unfit, value.encode(), span, job))
     return None
 
 
-def _written(one: Unfit, value: bytes, span: Optional[Span], job: Job) -> Tuple[Fix, ...]:
-    end = job.source.rfind(value, span.start, span.end) if span is not None and one.instead else -1
+def _written(unfit: Unfit, value: bytes, span: Optional[Span], job: Job) -> Tuple[Fix, ...]:
+    end = job.source.rfind(value, span.start, span.end) if span is not None and unfit.instead else -1
     if end < 0:
         return ()
-    return _offer((Edit(Span(end, end + len(value)), one.instead.encode(), "MPL410"),), one.instead)
+    return _offer((Edit(Span(end, end + len(value)), unfit.instead.encode(), "MPL410"),), unfit.instead)
 
 
-def _file(one: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
+def _file(unfit: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
     """A file that stands as a word of a launch line, by any folder."""
-    pattern = re.compile(rb"(?:[^\s\"']*/)?" + re.escape(one.what.encode()) + rb"(?=[\s\"']|$)")
+    pattern = re.compile(rb"(?:[^\s\"']*/)?" + re.escape(unfit.what.encode()) + rb"(?=[\s\"']|$)")
     for step in plan.steps:
-        found = pattern.search(job.source, step.span.start, step.span.end)
-        if found is not None and not step.maybe:
-            end = found.end() + (job.source[found.end() : found.end() + 1] == b" ")
-            edits = (Edit(Span(found.start(), end), b"", "MPL410"),)
-            return _Place(Span(*found.span()), _offer(edits, "without " + one.what) if one.remove else ())
+        match = pattern.search(job.source, step.span.start, step.span.end)
+        if match is not None and not step.maybe:
+            end = match.end() + (job.source[match.end() : match.end() + 1] == b" ")
+            edits = (Edit(Span(match.start(), end), b"", "MPL410"),)
+            return _Place(Span(*match.span()), _offer(edits, "without " + unfit.what) if unfit.remove else ())
     return None
 
 

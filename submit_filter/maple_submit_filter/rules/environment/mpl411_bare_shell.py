@@ -35,20 +35,20 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   the other nodes say: can't open file train.py, or: torchrun: command not found. Maple only shows the change:
            the program may lie in the home directory.
     """
-    found = _first(job.source) if b"ssh " in job.source or b"pbsdsh" in job.source else None
-    if found is None:
+    match = _first(job.source) if b"ssh " in job.source or b"pbsdsh" in job.source else None
+    if match is None:
         return
-    line, start = found.group("line"), found.start("line")
+    line, start = match.group("line"), match.start("line")
     program = _FILE.search(line)
     if program is None:
         return
     here = b'cd "$PBS_O_WORKDIR" && ' if is_pbs(job) else b'cd "$SLURM_SUBMIT_DIR" && '
-    name = "pbsdsh" if b"pbsdsh" in found.group("head") else "ssh"
+    name = "pbsdsh" if b"pbsdsh" in match.group("head") else "ssh"
     says = "%s starts in the home directory, where %s is looked for" % (
         name,
         program.group().decode("utf-8", "replace"),
     )
-    fix = _moved(found, here) if name == "ssh" else None
+    fix = _moved(match, here) if name == "ssh" else None
     yield Finding("MPL411", says, Span(start + program.start(), start + program.end()),
                   fixes=(fix,) if fix is not None else (),
                   help="change to the folder, and activate what is needed, in the command itself")  # fmt: skip
@@ -57,16 +57,16 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _first(source: bytes) -> "Optional[re.Match[bytes]]":
     """Return the first line of ssh or pbsdsh that starts a program, and neither moves nor starts a shell."""
     for pattern in (_LINE, _PBSDSH):
-        for found in pattern.finditer(source):
-            if _STARTS.search(found.group("line")) and not _MOVES.search(found.group("line")):
-                return found
+        for match in pattern.finditer(source):
+            if _STARTS.search(match.group("line")) and not _MOVES.search(match.group("line")):
+                return match
     return None
 
 
-def _moved(found: "re.Match[bytes]", here: bytes) -> Optional[Fix]:
+def _moved(match: "re.Match[bytes]", here: bytes) -> Optional[Fix]:
     """Change the folder first; in double quotes the script's own shell says which."""
-    at = found.start("line")
-    words = here.replace(b'"', b"") if found.group("quote") == b'"' else None
+    at = match.start("line")
+    words = here.replace(b'"', b"") if match.group("quote") == b'"' else None
     if words is None:
         return None
     return Fix((Edit(Span(at, at), words, "MPL411"),), Safety.ASK, "begin with: " + words.decode().strip(" &"))

@@ -57,8 +57,8 @@ def _fixes(step: Step, plan: LaunchPlan, site: Site, source: bytes) -> Iterator[
         words.append(b"ibrun")
     if site.launcher("srun") not in ("absent", "discouraged") and not words:
         words.append(srun_words(plan, nodes))
-    for one in words:
-        yield from _started(step, source, one, Safety.SAFE, one.split()[0])
+    for word in words:
+        yield from _started(step, source, word, Safety.SAFE, word.split()[0])
 
 
 def _started(step: Step, source: bytes, words: bytes, safety: str, name: bytes) -> Iterator[Fix]:
@@ -69,4 +69,4 @@ def _started(step: Step, source: bytes, words: bytes, safety: str, name: bytes) 
 
 
 def _preferred(site: Site) -> List[str]:
-    return [one.name for one in site.launchers if one.state == "preferred"]
+    return [launcher_fact.name for launcher_fact in site.launchers if launcher_fact.state == "preferred"]

@@ -35,14 +35,14 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def said_of(link: Link, site: Site) -> Optional[LauncherFact]:
     """Return what the site file says of the launcher as it is written; None for one named by a path of its own."""
     word = link.argv[0].raw if link.argv else b""
-    return next((one for one in site.launchers if one.name.encode() == word), None)
+    return next((launcher_fact for launcher_fact in site.launchers if launcher_fact.name.encode() == word), None)
 
 
 def _finding(step: Step, index: int, link: Link, fact: LauncherFact, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     brought = foreign(fact.name.encode(), link.around) or b"PATH" in plan.assigned
     proven = judged(job, site) and not step.maybe and not brought
     fix = _replaced(step, index, link, job.source, site) if proven else None
-    there = [one.name for one in site.launchers if one.state == "preferred"]
+    there = [launcher_fact.name for launcher_fact in site.launchers if launcher_fact.state == "preferred"]
     return Finding("MPL307", "%s is not available at this site" % fact.name, link.name_span or step.span, proven,
                    fixes=(fix,) if fix is not None else (),
                    help="use %s, the launcher here" % there[0] if there else "", site_fact=fact.key)  # fmt: skip
@@ -55,12 +55,12 @@ def _replaced(step: Step, index: int, link: Link, source: bytes, site: Site) -> 
     if index > 0 or link.open or link.option("o") is not None or span is None:
         return None
     order = {"preferred": 0, "present": 1}
-    for one in sorted(site.launch_templates, key=lambda made: order.get(site.launcher(made.over), 2)):
-        words = _filled(one, step) if one.launcher == inner else None
+    for launch_template in sorted(site.launch_templates, key=lambda made: order.get(site.launcher(made.over), 2)):
+        words = _filled(launch_template, step) if launch_template.launcher == inner else None
         if words is not None:
-            because = "%s revision %d" % (one.name, one.revision)
+            because = "%s revision %d" % (launch_template.name, launch_template.revision)
             own = _own_numbers(source, Span(span.end, step.span.end), because, site, link)
-            sure = one.verified and not own and not foreign(words.split()[0], link.around)
+            sure = launch_template.verified and not own and not foreign(words.split()[0], link.around)
             safety = Safety.SAFE if sure else Safety.ASK
             return Fix((Edit(span, words, because), *own), safety, "start it with: %s" % words.decode())
     return None
@@ -72,11 +72,11 @@ def _own_numbers(source: bytes, where: Span, because: str, site: Site, link: Lin
     if words is None:
         return ()
     names = {b"PROCID": words.rank, b"LOCALID": words.local, b"NODEID": words.node, b"NTASKS": words.tasks}
-    found = re.finditer(rb"(?<=[$\{])SLURM_(PROCID|LOCALID|NODEID|NTASKS)\b", source[where.start : where.end])
+    matches = re.finditer(rb"(?<=[$\{])SLURM_(PROCID|LOCALID|NODEID|NTASKS)\b", source[where.start : where.end])
     return tuple(
-        Edit(Span(where.start + one.start(), where.start + one.end()), names[one.group(1)], because)
-        for one in found
-        if names[one.group(1)]
+        Edit(Span(where.start + match.start(), where.start + match.end()), names[match.group(1)], because)
+        for match in matches
+        if names[match.group(1)]
     )
 
 
@@ -87,12 +87,12 @@ def _own_words(link: Link) -> Optional[Span]:
     return Span(first.start, last.end) if first is not None and last is not None and None not in spans else None
 
 
-def _filled(one: LaunchTemplate, step: Step) -> Optional[bytes]:
+def _filled(launch_template: LaunchTemplate, step: Step) -> Optional[bytes]:
     """Return the template's words with the numbers of the step; None where one is not known, or the layout differs."""
-    if one.launcher in AGENTS and step.tasks != step.nodes:
+    if launch_template.launcher in AGENTS and step.tasks != step.nodes:
         return None  # it starts one task a node; whether that was meant is not for this rule to say
     numbers = {"{job.nodes}": step.nodes, "{job.tasks}": step.tasks, "{job.tasks_per_node}": step.tasks_per_node}
-    words = one.words
+    words = launch_template.words
     for slot, number in numbers.items():
         if slot in words and number is None:
             return None

@@ -33,7 +33,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             ):
                 continue
             told.add(fact.name)
-            there = [one.name for one in site.launchers if one.state == "preferred"]
+            there = [launcher_fact.name for launcher_fact in site.launchers if launcher_fact.state == "preferred"]
             better = "use %s, the launcher of this site" % there[0] if there else ""
             yield Finding("MPL308", "the site advises against %s" % fact.name, link.name_span or step.span,
                           help=fact.says or better, site_fact=fact.key)  # fmt: skip

@@ -59,7 +59,7 @@ def _together(step: Step, link: Link, job: Job, site: Site) -> Tuple[Fix, ...]:
 
 def _each_alone(step: Step) -> bool:
     """Return whether each node of a step has one world, and all are alike: nothing tells the runs apart."""
-    nodes = [{one.node for one in group.processes} for group in step.groups]
-    if len(step.groups) != step.nodes or step.breaches or any(len(one) != 1 or None in one for one in nodes):
+    nodes = [{process.node for process in group.processes} for group in step.groups]
+    if len(step.groups) != step.nodes or step.breaches or any(len(node) != 1 or None in node for node in nodes):
         return False
     return len(set().union(*nodes)) == len(nodes) and len({group.declared for group in step.groups}) == 1

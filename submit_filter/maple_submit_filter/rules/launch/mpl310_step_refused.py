@@ -74,8 +74,8 @@ def _has_room(step: Step, nodes: int, plan: LaunchPlan) -> bool:
     """Return whether so few nodes have the CPUs and GPUs that the step's tasks ask for, as far as that is known."""
     kinds, each = plan.allocation.node_kinds, -(-(step.tasks or 0) // nodes)
     cpus, gpus = (_count(step, name) for name in ("cpus-per-task", "gpus-per-task"))
-    cores = max(((one.cores or 0) * (one.threads_per_core or 1) for one in kinds), default=0)
-    devices = plan.allocation.gpus_per_node or max((one.gpus or 0 for one in kinds), default=0)
+    cores = max(((node_kind.cores or 0) * (node_kind.threads_per_core or 1) for node_kind in kinds), default=0)
+    devices = plan.allocation.gpus_per_node or max((node_kind.gpus or 0 for node_kind in kinds), default=0)
     return (not cores or each * max(cpus, 1) <= cores) and (not devices or each * gpus <= devices)
 
 
@@ -110,7 +110,7 @@ def _in_its_words(step: Step, breach: Breach, job: Job) -> Optional[Fix]:
             )
         elif one.name in ("x", "map-by", *_NOTHING_HERE):
             edits += drop(job.source, one, "MPL310") or []
-    passed = any(one.name == "x" for one in link.options) and link.option("envall") is None
+    passed = any(option.name == "x" for option in link.options) and link.option("envall") is None
     if passed and link.options_at is not None:
         edits.append(Edit(Span(link.options_at, link.options_at), b" -envall", "MPL310"))
     return Fix(tuple(edits), Safety.ASK, "say it in the words of this mpiexec") if edits else None
@@ -127,16 +127,16 @@ def _slots(step: Step, plan: LaunchPlan, job: Job) -> Tuple[Fix, ...]:
     if not raw or not number:
         return ()
     quoted = rb"[\"']?".join((b"", re.escape(raw.strip(b"\"'")), b""))
-    found = re.search(
+    match = re.search(
         rb"(?m)^[^#\n]*\b(?:scontrol show hostnames?|PBS_NODEFILE|SLURM_JOB_NODELIST)\b[^\n>]*?(?=[ \t]*>[ \t]*%s)"
         % quoted,
         job.source,
     )
-    if found is None or b"slots" in found.group():
+    if match is None or b"slots" in match.group():
         return ()
     words = b" | sed 's/$/ slots=%d/'" % number
     return (
-        Fix((Edit(Span(found.end(), found.end()), words, "MPL310"),), Safety.SAFE, "slots=%d for each node" % number),
+        Fix((Edit(Span(match.end(), match.end()), words, "MPL310"),), Safety.SAFE, "slots=%d for each node" % number),
     )
 
 
@@ -145,7 +145,7 @@ def _without(step: Step, breach: Breach, job: Job) -> Tuple[Fix, ...]:
     translated = _in_its_words(step, breach, job)
     if translated is not None:
         return (translated,)
-    named = [one for one in step.links[-1].options if b" %s, which is" % one.spelling in breach.names[0]]
+    named = [option for option in step.links[-1].options if b" %s, which is" % option.spelling in breach.names[0]]
     edits = drop(job.source, named[0], "MPL310") if named else None
     if not edits:
         return ()

@@ -39,7 +39,7 @@ def _takes_gpus(step: Step) -> bool:
     inner = step.links[-1] if step.links else None
     if inner is None or inner.name not in AGENTS or any(link.option("cpus-per-task") for link in step.links):
         return False
-    return any(one.binds_gpu for group in step.groups for one in group.processes)
+    return any(process.binds_gpu for group in step.groups for process in group.processes)
 
 
 def _tasks(job: Job) -> Optional[int]:

@@ -33,13 +33,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 
 def _wrong(option: Option, step: Step, plan: LaunchPlan) -> str:
-    found = _LIST.match(option.value.raw) if option.value is not None else None
-    if found is None:
+    match = _LIST.match(option.value.raw) if option.value is not None else None
+    if match is None:
         return ""
-    entries, ranks = found.group(1).strip(b":").split(b":"), step.tasks_per_node
+    entries, ranks = match.group(1).strip(b":").split(b":"), step.tasks_per_node
     if ranks is not None and 1 < len(entries) < ranks:  # `list:0,8,16,24` is written for one CPU each as well
         return "%d entries for %d ranks on a node" % (len(entries), ranks)
-    most, highest = _cpus(plan), max(int(number) for number in _NUMBER.findall(found.group(1)))
+    most, highest = _cpus(plan), max(int(number) for number in _NUMBER.findall(match.group(1)))
     if most is not None and highest >= most:
         return "CPU %d, but the nodes it may run on have %d, counted from 0" % (highest, most)
     return ""

@@ -42,7 +42,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     from ..script.continuation import cut_lines
 
-    cut = [one.step for one in cut_lines(plan, job, CODE)]
+    cut = [line.step for line in cut_lines(plan, job, CODE)]
     for step, breach in found:
         if step not in cut:  # which MPL108 speaks of
             yield _finding(step, breach, plan, job)
@@ -77,10 +77,10 @@ def _one_node(plan: LaunchPlan, job: Job) -> Optional[Fix]:
 def _bare(step: Step, job: Job) -> Optional[Fix]:
     """Leave out a `bash -c` whose text is not quoted, so that it takes one word only."""
     line = job.source[step.span.start : step.span.end]
-    found = re.search(rb"\b(?:bash|sh)[ \t]+-l?c[ \t]+(?=torchrun\b|python3?\b|accelerate\b|deepspeed\b)", line)
-    if found is None:
+    match = re.search(rb"\b(?:bash|sh)[ \t]+-l?c[ \t]+(?=torchrun\b|python3?\b|accelerate\b|deepspeed\b)", line)
+    if match is None:
         return None
-    edit = Edit(Span(step.span.start + found.start(), step.span.start + found.end()), b"", CODE)
+    edit = Edit(Span(step.span.start + match.start(), step.span.start + match.end()), b"", CODE)
     return Fix((edit,), Safety.ASK, "start it without bash -c, which takes one word only")
 
 

@@ -68,4 +68,4 @@ def _ranks(step: Step) -> Optional[int]:
     if link is None or link.name not in _OPTION or len(step.groups) != 1:
         return None
     group = step.groups[0]
-    return group.ranks_per_node if all(one.binds_gpu for one in group.processes) else None
+    return group.ranks_per_node if all(process.binds_gpu for process in group.processes) else None

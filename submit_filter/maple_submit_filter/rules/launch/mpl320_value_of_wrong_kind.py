@@ -79,8 +79,8 @@ def _meant(option: Option, raw: bytes, job: Job) -> Tuple[bytes, str]:
     """Return the number that is surely meant, and what to say of it; b"" where that is not known."""
     if raw == NODE_LIST and option.name in _OF_NODES and job.submission.scheduler == "slurm":
         return b"$SLURM_NNODES", "--%s takes the number of nodes" % option.name
-    found = _COUNTED.fullmatch(raw)
-    if found is None or option.name in _OF_NODES:
+    match = _COUNTED.fullmatch(raw)
+    if match is None or option.name in _OF_NODES:
         return b"", ""
-    number = found.group(1) or found.group(2)
+    number = match.group(1) or match.group(2)
     return number, "--%s=%s" % (option.name, number.decode())

@@ -45,8 +45,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _unquoted(step: Step, program: bytes, job: Job) -> Tuple[Fix, ...]:
     """Return the line without its quotes, where splitting at blanks gives the words that were meant."""
     start = step.span.start
-    found = list(_WORD.finditer(job.source[: step.span.end], start))
-    if len(found) != 1 or _READ_AGAIN.search(program):
+    matches = list(_WORD.finditer(job.source[: step.span.end], start))
+    if len(matches) != 1 or _READ_AGAIN.search(program):
         return ()
-    edit = Edit(Span(*found[0].span()), found[0].group(1), "MPL321")
+    edit = Edit(Span(*matches[0].span()), matches[0].group(1), "MPL321")
     return (Fix((edit,), Safety.SAFE, "without the quotes"),)

@@ -25,7 +25,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         outer = [link for link in step.links if link.name == "srun"]
         if len(outer) < 2 or step.maybe or (step.tasks or 0) < 2 or len(step.groups) != 1:
             continue
-        copies = len({one.task for one in step.groups[0].processes})
+        copies = len({process.task for process in step.groups[0].processes})
         ranks = len(step.groups[0].processes)
         if ranks > copies > 1 and outer[1].option("overlap") is None:
             says = "each task of the outer srun starts the inner one again: %s" % "%d processes" % ranks

@@ -29,16 +29,16 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   the four workers of a node all take themselves for one rank; with mpi4py each is rank 0 of a world of one.
            Maple only reports it: what the program imports is not read.
     """
-    for one in programs(plan, job):
-        link = one.step.links[-1] if one.step.links else None
-        if link is None or link.name not in AGENTS or (one.step.workers_per_task or 0) < 2:
+    for program in programs(plan, job):
+        link = program.step.links[-1] if program.step.links else None
+        if link is None or link.name not in AGENTS or (program.step.workers_per_task or 0) < 2:
             continue
-        own = {name or other for name, other in _OWN.findall(one.text)} - one.sets
-        if own or not _WORLD.search(one.text):
+        own = {name or other for name, other in _OWN.findall(program.text)} - program.sets
+        if own or not _WORLD.search(program.text):
             continue
-        source = "SLURM_PROCID" if _SLURM.search(one.text) else "MPI" if _MPI.search(one.text) else ""
+        source = "SLURM_PROCID" if _SLURM.search(program.text) else "MPI" if _MPI.search(program.text) else ""
         if source:
             says = "%s takes its rank from %s, which does not tell the %d workers of a %s apart" % (
-                one.name, source, one.step.workers_per_task or 0, link.name)  # fmt: skip
-            yield Finding("MPL323", says, link.name_span or one.step.span,
+                program.name, source, program.step.workers_per_task or 0, link.name)  # fmt: skip
+            yield Finding("MPL323", says, link.name_span or program.step.span,
                           help="start it with one task per rank, or read RANK and LOCAL_RANK")  # fmt: skip

@@ -36,41 +36,46 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if b"SLURM_NTASKS" in job.source or b"SLURM_JOB_NAME" in job.source:
         return  # the script speaks to Lightning itself
-    for one in (*_by_text(plan, job), *_by_words(plan, job)):
-        says = _wrong(one, plan, job)
+    for program in (*_by_text(plan, job), *_by_words(plan, job)):
+        says = _wrong(program, plan, job)
         if says:
             helps = "one task per device: --ntasks-per-node as many as devices, and srun in front of python"
-            yield Finding("MPL324", says, one.step.program_span or one.step.span, fixes=_a_task_each(one, job),
-                          help=helps)  # fmt: skip
+            yield Finding(
+                "MPL324",
+                says,
+                program.step.program_span or program.step.span,
+                fixes=_a_task_each(program, job),
+                help=helps,
+            )
 
 
 def _by_text(plan: LaunchPlan, job: Job) -> Iterator[Program]:
     """Yield the programs that import Lightning, and leave its environment to it."""
-    for one in programs(plan, job):
-        if _LIGHTNING.search(one.text) and not any(word in one.text for word in _TOLD_OTHERWISE):
-            yield one
+    for program in programs(plan, job):
+        if _LIGHTNING.search(program.text) and not any(word in program.text for word in _TOLD_OTHERWISE):
+            yield program
 
 
 def _by_words(plan: LaunchPlan, job: Job) -> Iterator[Program]:
     """Yield the launch lines that tell a program of Lightning's trainer, whose file is not there to be read."""
-    known = {one.step.line for one in programs(plan, job)}
+    known = {program.step.line for program in programs(plan, job)}
     for step in plan.steps:
-        told = {one.name.lstrip(b"-+").replace(b"-", b"_") for one in named_values(step.program)}
+        told = {named.name.lstrip(b"-+").replace(b"-", b"_") for named in named_values(step.program)}
         if step.line not in known and not step.maybe and not step.unknown and told >= _TRAINER:
             yield Program(step, "the program", b"")
 
 
-def _a_task_each(one: Program, job: Job) -> Tuple[Fix, ...]:
+def _a_task_each(program: Program, job: Job) -> Tuple[Fix, ...]:
     """One task for each device, where the job's own directive counts the tasks."""
-    devices, setting = _devices(one), job.settings.get("ntasks-per-node")
+    devices, setting = _devices(program), job.settings.get("ntasks-per-node")
     name = job.settings.get("job-name")
     if name is not None and text(job.settings, "job-name") in _INTERACTIVE:
         made = restate(job, name, b"train", "MPL324")
         return (made.fix(Safety.ASK, "--job-name=train"),) if made is not None else ()
-    if not one.step.links and one.step.program_span is not None:
-        start = one.step.program_span.start
+    if not program.step.links and program.step.program_span is not None:
+        start = program.step.program_span.start
         return (Fix((Edit(Span(start, start), b"srun ", "MPL324"),), Safety.ASK, "start it by srun"),)
-    if [link.name for link in one.step.links] != ["srun"] or not devices:
+    if [link.name for link in program.step.links] != ["srun"] or not devices:
         return ()
     if setting is None or setting.value == b"%d" % devices:
         return ()
@@ -78,25 +83,25 @@ def _a_task_each(one: Program, job: Job) -> Tuple[Fix, ...]:
     return (made.fix(Safety.ASK, "--ntasks-per-node=%d" % devices),) if made is not None else ()
 
 
-def _wrong(one: Program, plan: LaunchPlan, job: Job) -> str:
-    links = [link.name for link in one.step.links]
+def _wrong(program: Program, plan: LaunchPlan, job: Job) -> str:
+    links = [link.name for link in program.step.links]
     tasks = plan.allocation.tasks or 0
     if not links and tasks > 1 and (asked(job, "ntasks") or asked(job, "ntasks-per-node")):
         return "Lightning would wait for %d processes, and without srun nothing starts them" % tasks
-    if links != ["srun"] or (one.step.tasks or 0) < 2:
+    if links != ["srun"] or (program.step.tasks or 0) < 2:
         return ""
     if text(job.settings, "job-name") in _INTERACTIVE:
         return "Lightning takes a job of this name for an interactive one, and leaves srun's tasks alone"
-    devices, each = _devices(one), one.step.tasks_per_node
+    devices, each = _devices(program), program.step.tasks_per_node
     if devices and each and devices != each:
         return "Lightning is told %s per node, but srun starts %s" % (counted(devices, "device"), counted(each, "task"))
     return ""
 
 
-def _devices(one: Program) -> Optional[int]:
+def _devices(program: Program) -> Optional[int]:
     """Return the devices that the launch line, else the program, names as a number."""
-    value = next((said.value for said in named_values(one.step.program) if said.last == "devices"), b"")
+    value = next((named.value for named in named_values(program.step.program) if named.last == "devices"), b"")
     if value.isdigit():
         return int(value[:4])
-    said = {int(found) for found in _DEVICES.findall(one.text)}
+    said = {int(found) for found in _DEVICES.findall(program.text)}
     return said.pop() if len(said) == 1 else None

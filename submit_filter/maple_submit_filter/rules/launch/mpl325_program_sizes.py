@@ -51,7 +51,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         starts = _starts(step)
         if starts is None or step.maybe:
             continue
-        named = [one for one in named_values(step.program) if one.value.isdigit() and len(one.value) < 6]
+        named = [value for value in named_values(step.program) if value.value.isdigit() and len(value.value) < 6]
         yield from _counts(named, starts, step, job)
         yield from _parts(named, starts, step, job)
 
@@ -85,27 +85,27 @@ def _is_another_count(name: str, said: int, starts: _Starts) -> bool:
     return name == "world_size" or (said > 1 and said in (starts.nodes, starts.each))
 
 
-def _finding(one: Named, noun: str, right: int, step: Step, job: Job) -> Finding:
-    where = "on each node " if one.last in _EACH else ""
+def _finding(named: Named, noun: str, right: int, step: Step, job: Job) -> Finding:
+    where = "on each node " if named.last in _EACH else ""
     does = "starts on" if noun == "node" else "starts"
     many = counted(right, noun)
     says = "the program is told %s=%s, but the launch line %s %s %s" % (
-        one.name.decode("utf-8", "replace"), one.value.decode("utf-8", "replace"), does, many, where)  # fmt: skip
-    fix = _told(one, right, step, job)
-    return Finding("MPL325", says.rstrip(), place_of(one, step), fixes=(fix,) if fix is not None else (),
+        named.name.decode("utf-8", "replace"), named.value.decode("utf-8", "replace"), does, many, where)  # fmt: skip
+    fix = _told(named, right, step, job)
+    return Finding("MPL325", says.rstrip(), place_of(named, step), fixes=(fix,) if fix is not None else (),
                    help="say what starts, or start what is said")  # fmt: skip
 
 
 def _parts(named: List[Named], starts: _Starts, step: Step, job: Job) -> Iterator[Finding]:
     """Yield that the parallel parts of a model do not divide the world."""
     sizes: Dict[str, Named] = {}
-    for one in named:
+    for size in named:
         for kind, names in _PARALLEL.items():
-            if one.last in names and int(one.value) > 0:
-                sizes[kind] = one
+            if size.last in names and int(size.value) > 0:
+                sizes[kind] = size
     product = 1
-    for one in sizes.values():
-        product *= int(one.value)
+    for size in sizes.values():
+        product *= int(size.value)
     if not sizes or starts.world % product == 0:
         return
     shown = " x ".join("%s %d" % (kind, int(one.value)) for kind, one in sizes.items())
@@ -127,21 +127,21 @@ def _smaller(sizes: Dict[str, Named], product: int, starts: _Starts, step: Step,
             yield fix
 
 
-def _told(one: Named, right: int, step: Step, job: Job) -> Optional[Fix]:
+def _told(named: Named, right: int, step: Step, job: Job) -> Optional[Fix]:
     """Say another number where the value stands in the script as such; a variable in its place that tasks read."""
-    span = place_of(one, step)
+    span = place_of(named, step)
     if span is None:
         return None
     head, _, value = job.source[span.start : span.end].rpartition(b"=")
     start = span.end - len(value)
-    new = _of_task(one, right, step) if b"$" in value else b"%d" % right
-    if b"$" in head or (b"$" not in value and value.strip(b"\"'") != one.value):
+    new = _of_task(named, right, step) if b"$" in value else b"%d" % right
+    if b"$" in head or (b"$" not in value and value.strip(b"\"'") != named.value):
         return None
     edit = Edit(Span(start, span.end), new, "MPL325")
-    return Fix((edit,), Safety.ASK, "%s %s" % (one.name.decode("utf-8", "replace"), new.decode()))
+    return Fix((edit,), Safety.ASK, "%s %s" % (named.name.decode("utf-8", "replace"), new.decode()))
 
 
-def _of_task(one: Named, right: int, step: Step) -> bytes:
+def _of_task(named: Named, right: int, step: Step) -> bytes:
     """Return the number, or what srun tells each of its tasks, where the task's own shell reads the word."""
     inside = bool(step.links) and step.links[0].name == "srun" and step.links[-1].quoted == b"'"
-    return b"$SLURM_NTASKS" if inside and one.last in _WORLD and right == step.tasks else b"%d" % right
+    return b"$SLURM_NTASKS" if inside and named.last in _WORLD and right == step.tasks else b"%d" % right

@@ -40,18 +40,18 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         world = _world(step)
         if not world or step.maybe or step.breaches:
             continue
-        for one in named_values(step.program):
-            text = beside(job, one.value) if one.last in _OPTIONS and one.value.endswith(b".json") else None
+        for named in named_values(step.program):
+            text = beside(job, named.value) if named.last in _OPTIONS and named.value.endswith(b".json") else None
             sizes = _sizes(text) if text is not None else None
             if sizes is not None and sizes.whole != sizes.micro * sizes.passes * world:
-                yield _finding(sizes, world, one, step)
+                yield _finding(sizes, world, named, step)
 
 
 def _world(step: Step) -> int:
     """Return the ranks that share the data, 0 where that is not known: parts of one model share a sample."""
     if not is_rank(step) or len(step.groups) != 1:
         return 0
-    if any(_DIVIDES.search(one.last) and one.value != b"1" for one in named_values(step.program)):
+    if any(_DIVIDES.search(named.last) and named.value != b"1" for named in named_values(step.program)):
         return 0
     return step.groups[0].world_size or 0
 
@@ -66,14 +66,14 @@ def _sizes(text: bytes) -> Optional[_Sizes]:
                   said[b"gradient_accumulation_steps"])  # fmt: skip
 
 
-def _finding(sizes: _Sizes, world: int, one: Named, step: Step) -> Finding:
+def _finding(sizes: _Sizes, world: int, named: Named, step: Step) -> Finding:
     product = sizes.micro * sizes.passes * world
     says = "%s says a batch of %d, but %d x %d x %d ranks are %d" % (
-        one.value.decode("utf-8", "replace"), sizes.whole, sizes.micro, sizes.passes, world, product)  # fmt: skip
+        named.value.decode("utf-8", "replace"), sizes.whole, sizes.micro, sizes.passes, world, product)  # fmt: skip
     help_ = "train_batch_size %d, or one of the three left out" % product
     if sizes.whole % (sizes.micro * world) == 0:
         help_ = "train_batch_size %d, or gradient_accumulation_steps %d" % (
             product,
             sizes.whole // sizes.micro // world,
         )
-    return Finding("MPL326", says, place_of(one, step) or step.span, help=help_)
+    return Finding("MPL326", says, place_of(named, step) or step.span, help=help_)

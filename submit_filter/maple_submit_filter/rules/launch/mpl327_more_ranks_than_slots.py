@@ -36,38 +36,38 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if any(oddity.kind != "ignored" for oddity in job.script.oddities):
         return  # what is asked for may stand on a line that is not read, and that is what is wrong then
     for step in plan.steps:
-        one = step.links[0] if step.links else None
-        if one is None or one.name != "mpiexec" or one.open or step.maybe or _elsewhere(one, job.source, site):
+        link = step.links[0] if step.links else None
+        if link is None or link.name != "mpiexec" or link.open or step.maybe or _elsewhere(link, job.source, site):
             continue
         if _MORE.search(job.source[step.span.start : step.span.end]) or _MORE.search(b" ".join(plan.assigned)):
             continue
-        yield from _of_line(one, plan, job, site)
+        yield from _of_line(link, plan, job, site)
 
 
-def _elsewhere(one: Link, source: bytes, site: Site) -> bool:
+def _elsewhere(link: Link, source: bytes, site: Site) -> bool:
     """Return whether the ranks go elsewhere than to the job's places: to named hosts, or by one that knows no job."""
-    name = one.argv[0].raw if one.argv else b""
+    name = link.argv[0].raw if link.argv else b""
     by_site = site.maker(name.decode("utf-8", "replace")) == "pals"  # no environment of Python brings that one
-    if unaware(name, one.around) and not by_site and not _MODULE.search(source):
+    if unaware(name, link.around) and not by_site and not _MODULE.search(source):
         return True
-    named = one.option(*FILES, *LISTS)
+    named = link.option(*FILES, *LISTS)
     return named is not None and (named.value is None or named.value.raw != b"\0nodefile\0")
 
 
-def _of_line(one: Link, plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
-    count, each = total(one)[1], per_node(one)
+def _of_line(link: Link, plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    count, each = total(link)[1], per_node(link)
     nodes = plan.allocation.nodes or (_chunks(job) if is_pbs(job) and not each[0] else None)
     if not count or not nodes or (each[0] and not each[1]):
         return
     room = each[1] * nodes if each[1] else _places(plan, job)
-    if room is None or count <= room or _is_given_all(one, plan, job, site):
+    if room is None or count <= room or _is_given_all(link, plan, job, site):
         return
-    option = one.option("np", "n", "c")
-    at = option.span if option is not None else one.name_span
+    option = link.option("np", "n", "c")
+    at = option.span if option is not None else link.name_span
     where = "%d on each of %s" % (each[1], counted(nodes, "node")) if each[1] else counted(room, "place")
     says = "mpiexec is asked for %d ranks, but has %s" % (count, where)
-    fixes = tuple(_wider(one, count, nodes, plan, job)) if count % nodes == 0 else ()
-    yield Finding("MPL327", says, at or one.name_span, fixes=fixes,
+    fixes = tuple(_wider(link, count, nodes, plan, job)) if count % nodes == 0 else ()
+    yield Finding("MPL327", says, at or link.name_span, fixes=fixes,
                   help="%d ranks need %d on each node" % (count, -(-count // nodes)))  # fmt: skip
 
 
@@ -87,36 +87,36 @@ def _chunks(job: Job) -> Optional[int]:
     return sum(chunk.count for chunk in chunks_of(job.settings)) if "select" in job.settings else None
 
 
-def _is_given_all(one: Link, plan: LaunchPlan, job: Job, site: Site) -> bool:
+def _is_given_all(link: Link, plan: LaunchPlan, job: Job, site: Site) -> bool:
     """Return whether the launcher fills a node by itself: PALS on one node, and PBS where cores count as places."""
-    if per_node(one)[0]:
+    if per_node(link)[0]:
         return False
-    name = one.argv[0].raw.decode("utf-8", "replace") if one.argv else ""
+    name = link.argv[0].raw.decode("utf-8", "replace") if link.argv else ""
     return site.maker(name) == "pals" or (is_pbs(job) and asked(job, "mpiprocs"))
 
 
-def _wider(one: Link, count: int, nodes: int, plan: LaunchPlan, job: Job) -> Iterator[Fix]:
+def _wider(link: Link, count: int, nodes: int, plan: LaunchPlan, job: Job) -> Iterator[Fix]:
     """Yield what makes room for all ranks: more places on each node, by the line or by the request."""
     each = count // nodes
-    option = one.option("ppn", "npernode", "N", "perhost", "grr")
+    option = link.option("ppn", "npernode", "N", "perhost", "grr")
     if option is not None:
         edits = change(option, b"%d" % each, "MPL327")
         if edits:
             yield Fix(tuple(edits), Safety.ASK, "%d ranks on each node" % each)
-        fewer = change(one.option("np", "n", "c"), b"%d" % ((per_node(one)[1] or 0) * nodes), "MPL327")
+        fewer = change(link.option("np", "n", "c"), b"%d" % ((per_node(link)[1] or 0) * nodes), "MPL327")
         if fewer:
-            yield Fix(tuple(fewer), Safety.ASK, "start %d ranks" % ((per_node(one)[1] or 0) * nodes))
-    elif not per_node(one)[0]:
+            yield Fix(tuple(fewer), Safety.ASK, "start %d ranks" % ((per_node(link)[1] or 0) * nodes))
+    elif not per_node(link)[0]:
         fix = _in_chunks(each, nodes, job) if is_pbs(job) else _in_tasks(each, nodes, plan, job)
         if fix is not None:
             yield fix
 
 
 def _in_chunks(each: int, nodes: int, job: Job) -> Optional[Fix]:
-    found = _SELECT.search(job.source)
-    if found is None or int(found.group(1)) != nodes:
+    match = _SELECT.search(job.source)
+    if match is None or int(match.group(1)) != nodes:
         return None
-    edit = Edit(Span(found.end(), found.end()), b":mpiprocs=%d" % each, "MPL327")
+    edit = Edit(Span(match.end(), match.end()), b":mpiprocs=%d" % each, "MPL327")
     return Fix((edit,), Safety.ASK, "add mpiprocs=%d" % each)
 
 
@@ -137,5 +137,5 @@ def _in_tasks(each: int, nodes: int, plan: LaunchPlan, job: Job) -> Optional[Fix
         if made is None:
             return None
         whole = made if whole is None else whole + made
-    words = " ".join("--%s=%d" % one for one in counts)
+    words = " ".join("--%s=%d" % count for count in counts)
     return whole.fix(Safety.ASK, words) if whole is not None else None

@@ -52,11 +52,11 @@ def _slots(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     most = max((count for count in counts if count), default=0) if None not in counts else 0
     most = most or plan.allocation.gpus_per_node or 0
     read = {_bare(word) for word in re.findall(rb"--hostfile[= ]+(\S+)", job.source)}
-    for found in re.finditer(rb"(?m)^[^#\n]*\bslots=(\d{1,3})\b[^\n]*", job.source) if most else ():
-        if int(found.group(1)) > most and _is_read(found.group(0), read):
-            span = Span(*found.span(1))
+    for match in re.finditer(rb"(?m)^[^#\n]*\bslots=(\d{1,3})\b[^\n]*", job.source) if most else ():
+        if int(match.group(1)) > most and _is_read(match.group(0), read):
+            span = Span(*match.span(1))
             fix = Fix((Edit(span, b"%d" % most, "MPL203"),), Safety.ASK, "slots=%d" % most)
-            yield Finding("MPL203", "%d slots on each node, which has %s" % (int(found.group(1)), counted(most, "GPU")),
+            yield Finding("MPL203", "%d slots on each node, which has %s" % (int(match.group(1)), counted(most, "GPU")),
                           span, fixes=(fix,), help="deepspeed starts a worker for each slot")  # fmt: skip
 
 

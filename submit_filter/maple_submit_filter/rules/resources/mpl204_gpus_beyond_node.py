@@ -32,9 +32,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     most = most_of(plan.allocation.node_kinds, "gpus")
     if most is not None:
-        for found in (_per_node(job, most), _per_task(job, most), _total(job, most)):
-            if found is not None:
-                yield found if most else found._replace(fixes=_with_gpus(job, site))
+        for finding in (_per_node(job, most), _per_task(job, most), _total(job, most)):
+            if finding is not None:
+                yield finding if most else finding._replace(fixes=_with_gpus(job, site))
                 return
     yield from _types(plan, job)
 
@@ -77,7 +77,7 @@ def _finding(setting: Optional[Setting], says: str, most: int, better: int, job:
 def _with_gpus(job: Job, site: Site) -> Tuple[Fix, ...]:
     """Choose a partition with so many GPUs on a node, in place of one that has none."""
     counts = [gpu_count(job.settings, name) for name in ("gpus-per-node", "gres")]
-    wanted = max((one for one in counts if one), default=1)
+    wanted = max((count for count in counts if count), default=1)
     feature, constraint = _of_gpus(site), job.settings.get("constraint")
     if constraint is not None and feature:
         made = restate(job, constraint, feature.encode(), "MPL204")

@@ -34,9 +34,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not judged(job, site):
         return
-    found = [one for one in (_nodes(job, site), _too_few(job, site), _time(job, site)) if one is not None]
-    yield from found
-    if is_pbs(job) and not found:
+    findings = [
+        finding for finding in (_nodes(job, site), _too_few(job, site), _time(job, site)) if finding is not None
+    ]
+    yield from findings
+    if is_pbs(job) and not findings:
         yield from _nowhere(job, site)
 
 
@@ -102,7 +104,11 @@ def _of_size(job: Job, site: Site, row: Optional[Limit]) -> Optional[Limit]:
     least, most = _wanted(job, site), _most(job, site)
     if row is None or least is None or most is None:
         return row
-    found = [one.max_walltime for one in row.row.sizes if one.min_nodes <= most and least <= one.max_nodes]
+    found = [
+        size_bin.max_walltime
+        for size_bin in row.row.sizes
+        if size_bin.min_nodes <= most and least <= size_bin.max_nodes
+    ]
     return row._replace(most=max(found)) if found else row
 
 
@@ -145,7 +151,7 @@ def _finding(job: Job, site: Site, name: str, says: str, row: Limit, value: byte
     if others:
         form = "the %s %s takes it" if len(others) == 1 else "these %s take it: %s"
         helps = form % (_kind_of(row, len(others)), ", ".join(others[:4]))
-    return Finding("MPL206", says, at(setting), True, fixes=tuple(one for one in fixes if one is not None),
+    return Finding("MPL206", says, at(setting), True, fixes=tuple(fix for fix in fixes if fix is not None),
                    help=helps, site_fact=row.key)  # fmt: skip
 
 
@@ -161,13 +167,13 @@ def _gpus(job: Job) -> Optional[int]:
 def _roomier(job: Job, site: Site, row: Partition) -> List[str]:
     """Return the names that could stand in place of the row's: the same nodes, given in the same way, and enough."""
     alike = [
-        one
-        for one in site.partitions
-        if one.sure and one.name != row.name and not one.routed and not one.constraint
-        and (one.selector, one.node_kinds, one.shared) == (row.selector, row.node_kinds, row.shared)
+        partition
+        for partition in site.partitions
+        if partition.sure and partition.name != row.name and not partition.routed and not partition.constraint
+        and (partition.selector, partition.node_kinds, partition.shared) == (row.selector, row.node_kinds, row.shared)
     ]  # fmt: skip
     least, most = _wanted(job, site), _most(job, site)
-    return [one.name for one in alike if _takes(one, least, most, _seconds(job))]
+    return [partition.name for partition in alike if _takes(partition, least, most, _seconds(job))]
 
 
 def _takes(row: Partition, least: Optional[int], most: Optional[int], time: Optional[int]) -> bool:

@@ -32,18 +32,18 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            out a name that is one letter off, because there may be others that the file does not know.
     """
     selector = "queue" if is_pbs(job) else "partition"
-    known = [one.name for one in site.partitions if one.selector == selector and not one.routed]
+    known = [partition.name for partition in site.partitions if partition.selector == selector and not partition.routed]
     said = [name for name in text(job.settings, selector).split(",") if name and "$" not in name]
     if not judged(job, site) or not known:
         return
     if is_pbs(job):
         yield from _routed(job, site)
     for name in said:
-        if is_pbs(job) and (re.match(_RESERVATION, name) or any(one.name == name for one in queues(site))):
+        if is_pbs(job) and (re.match(_RESERVATION, name) or any(partition.name == name for partition in queues(site))):
             continue
         near = [one for one in known if alike(name, one)]
         if name not in known and not near:
-            foreign = [one for one in foreign_names(site, selector) if one.name == name]
+            foreign = [foreign_name for foreign_name in foreign_names(site, selector) if foreign_name.name == name]
             if foreign:
                 yield _of_another(foreign, plan, job, site, known)
                 continue
@@ -56,7 +56,7 @@ def _of_another(
 ) -> Finding:
     """A script that was written for another cluster; what has as many GPUs on a node stands in for its partition."""
     selector = "queue" if is_pbs(job) else "partition"
-    named, where = foreign[0].name, ", ".join(dict.fromkeys(one.site for one in foreign))
+    named, where = foreign[0].name, ", ".join(dict.fromkeys(foreign_name.site for foreign_name in foreign))
     says = "there is no %s %s" if site.partitions_complete else "the site file lists no %s %s"
     fixes: Tuple[Fix, ...] = ()
     if not is_pbs(job) and "," not in text(job.settings, selector):
@@ -74,13 +74,20 @@ def _gpus_a_node(job: Job) -> Optional[int]:
 
 def _kinds_like(gpus: Optional[int], site: Site) -> Tuple[str, ...]:
     """Return the kinds of node with, or without, GPUs."""
-    return tuple(one.name for one in site.kinds if bool(one.gpus) == bool(gpus))
+    return tuple(node_kind.name for node_kind in site.kinds if bool(node_kind.gpus) == bool(gpus))
 
 
 def _routed(job: Job, site: Site) -> Iterator[Finding]:
     """A queue behind a route; where the site file has a word of its own for it, MPL202 says that."""
     setting = job.settings.get("queue")
-    row = next((one for one in queues(site) if setting is not None and one.name == text(job.settings, "queue")), None)
+    row = next(
+        (
+            partition
+            for partition in queues(site)
+            if setting is not None and partition.name == text(job.settings, "queue")
+        ),
+        None,
+    )
     if setting is None or row is None or not row.routed or _spoken_of(job, site):
         return
     fix = through_route(setting, job, site, "MPL207")
@@ -93,8 +100,8 @@ def _spoken_of(job: Job, site: Site) -> bool:
     from .mpl202_option_refused import refuses
 
     setting = job.settings.get("queue")
-    about = [one for one in site.refusals if one.effect == "refused" and "queue" in one.options]
-    return setting is not None and any(refuses(one, setting, job) for one in about)
+    about = [demand for demand in site.refusals if demand.effect == "refused" and "queue" in demand.options]
+    return setting is not None and any(refuses(demand, setting, job) for demand in about)
 
 
 def _finding(job: Job, name: str, near: List[str], known: Sequence[str], proven: bool) -> Finding:
@@ -102,7 +109,7 @@ def _finding(job: Job, name: str, near: List[str], known: Sequence[str], proven:
     setting = job.settings.get(selector)
     fixes = []
     if proven and setting is not None and len(near) == 1:
-        words = [near[0] if one == name else one for one in text(job.settings, selector).split(",")]
+        words = [near[0] if part == name else part for part in text(job.settings, selector).split(",")]
         made = restate(job, setting, ",".join(words).encode(), "MPL207")
         fixes = [made.fix(Safety.ASK, option(job, selector, ",".join(words)))] if made is not None else []
     says = "there is no %s %s" if proven else "the site file lists no %s %s"

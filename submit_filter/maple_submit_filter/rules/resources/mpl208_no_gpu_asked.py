@@ -105,4 +105,4 @@ def _takes_gpus(step: Step) -> bool:
     counts = step.links[-1].name in AGENTS and step.links[-1].option(AGENTS[step.links[-1].name].ranks)
     if counts and counts.value is not None and counts.value.raw == _OWN_GPUS:
         return True  # it counts the GPUs that it was given
-    return any(one.binds_gpu for group in step.groups for one in group.processes)
+    return any(process.binds_gpu for group in step.groups for process in group.processes)

@@ -28,13 +28,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not judged(job, site):
         return
-    for found in (_per_node(plan, job, site), _total(plan, job, site)):
-        if found is not None:
-            yield found._replace(fixes=_roomier(found, plan, job, site))
+    for finding in (_per_node(plan, job, site), _total(plan, job, site)):
+        if finding is not None:
+            yield finding._replace(fixes=_roomier(finding, plan, job, site))
             return
 
 
-def _roomier(found: Finding, plan: LaunchPlan, job: Job, site: Site) -> Tuple[Fix, ...]:
+def _roomier(finding: Finding, plan: LaunchPlan, job: Job, site: Site) -> Tuple[Fix, ...]:
     """Choose another partition, or QOS, of the same nodes that gives so many."""
     needs = needs_of(job, gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres"))
     if needs.gpus is None:
@@ -43,7 +43,7 @@ def _roomier(found: Finding, plan: LaunchPlan, job: Job, site: Site) -> Tuple[Fi
         )
         needs = needs._replace(gpus=-(-(gpu_count(job.settings, "gpus") or each or 1) // (needs.nodes or 1)))
     kinds = tuple(kind.name for kind in plan.allocation.node_kinds)
-    return tuple(moves(job, site, needs, kinds, "MPL214", found.site_fact.partition(".")[0]))[:1]
+    return tuple(moves(job, site, needs, kinds, "MPL214", finding.site_fact.partition(".")[0]))[:1]
 
 
 def _per_node(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:

@@ -48,11 +48,11 @@ def _finding(excess: Excess, job: Job) -> Finding:
 
 
 def _less(excess: Excess, setting: Optional[Setting], job: Job) -> Optional[Fix]:
-    one = excess.resource
-    if setting is None or setting.name == "nodes" or (one.start < 0 and setting.name == "select"):
+    resource = excess.resource
+    if setting is None or setting.name == "nodes" or (resource.start < 0 and setting.name == "select"):
         return None
-    start, end = (one.start, one.end) if setting.name == "select" else (0, len(setting.value))
+    start, end = (resource.start, resource.end) if setting.name == "select" else (0, len(setting.value))
     value = setting.value[:start] + excess.most + setting.value[end:]
     made = restate(job, setting, value, "MPL215")
-    says = "%s=%s" % (one.name.decode("utf-8", "replace"), excess.most.decode())
+    says = "%s=%s" % (resource.name.decode("utf-8", "replace"), excess.most.decode())
     return made.fix(Safety.ASK, says) if made is not None else None

@@ -41,30 +41,35 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     if not judged(job, site):
         return
-    said = job.submission
-    found = refusals(read_argv(said.argv), said.environment, job.script, said.path if said.came == "file" else b"")
+    submission = job.submission
+    found = refusals(
+        read_argv(submission.argv),
+        submission.environment,
+        job.script,
+        submission.path if submission.came == "file" else b"",
+    )
     for one in found:
         if (one.setting is not None or one.says) and not _of_another(one):
             yield _finding(one, job, site)
     chosen = misplaced(job, site)
-    if chosen is not None and not any(one.setting is chosen for one in found):
+    if chosen is not None and not any(refusal.setting is chosen for refusal in found):
         text = 'qsub: Resource invalid in "select" specification'
         yield _finding(Refusal(text, 4, setting=chosen), job, site)
 
 
-def _of_another(one: Refusal) -> bool:
-    setting = one.setting
+def _of_another(refusal: Refusal) -> bool:
+    setting = refusal.setting
     in_script = setting is not None and setting.origin.kind == "directive"
     return setting is not None and in_script and setting.name in _OF_MPL103 and b"$" in setting.value
 
 
-def _finding(one: Refusal, job: Job, site: Site) -> Finding:
-    text = one.text[6:] if one.text.startswith("qsub: ") else one.text
-    told = ": ".join(filter(None, (text.strip(), one.says)))
-    sure = surely_openpbs(job, site) and not (one.setting is not None and one.setting.name == "place")
+def _finding(refusal: Refusal, job: Job, site: Site) -> Finding:
+    text = refusal.text[6:] if refusal.text.startswith("qsub: ") else refusal.text
+    told = ": ".join(filter(None, (text.strip(), refusal.says)))
+    sure = surely_openpbs(job, site) and not (refusal.setting is not None and refusal.setting.name == "place")
     from ...cures.request_edits import cure
 
-    fix = cure(one, job, site)
+    fix = cure(refusal, job, site)
     fixes = (fix if sure else fix._replace(safety=Safety.ASK),) if fix is not None else ()
     wanted = "write the request in a form that PBS accepts"
-    return Finding("MPL216", "qsub refuses this request: " + told, at(one.setting), sure, fixes=fixes, help=wanted)
+    return Finding("MPL216", "qsub refuses this request: " + told, at(refusal.setting), sure, fixes=fixes, help=wanted)

@@ -36,10 +36,10 @@ def refusals(settings: Iterable[Setting]) -> Iterator[Tuple[Setting, str]]:
 
     Values with a `$` are left out: in a directive that is a mistake of its own.
     """
-    for one in settings:
-        said = "" if b"$" in one.value else _refused(one.name, one.value)
+    for setting in settings:
+        said = "" if b"$" in setting.value else _refused(setting.name, setting.value)
         if said:
-            yield one, said
+            yield setting, said
 
 
 def _refused(name: str, value: bytes) -> str:
@@ -141,15 +141,19 @@ def _doubtful(job: Job, site: Site) -> Iterator[Finding]:
 _HOURS = (b"24", b"36", b"48", b"72", b"96", b"120", b"168")  # how long people train, and for how many minutes nobody
 
 
-def _looked_at(one: Setting) -> bool:
+def _looked_at(setting: Setting) -> bool:
     """Return whether a value is not made of digits, or of what a time is made of."""
-    return not one.value.isdigit() and (one.name not in ("time", "time-min") or len(one.value.split(b":")) > 3
-                                        or any(byte in b"<{.," or byte > 64 for byte in one.value))  # fmt: skip
+    return not setting.value.isdigit() and (
+        setting.name not in ("time", "time-min")
+        or len(setting.value.split(b":")) > 3
+        or any(byte in b"<{.," or byte > 64 for byte in setting.value)
+    )
 
 
 def _is_read(job: Job, setting: Setting) -> bool:
     """Return whether sbatch itself reads the value so; those of other schedulers' lines are translated first."""
     span = setting.origin.span
     return span is None or any(
-        one.prefix == b"#SBATCH" and one.span.start <= span.start < one.span.end for one in job.script.directives
+        directive.prefix == b"#SBATCH" and directive.span.start <= span.start < directive.span.end
+        for directive in job.script.directives
     )

@@ -58,7 +58,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _alone(step: Step) -> bool:
     """Return whether a launch starts ranks on the first node alone, and knows it."""
-    used: Set[Optional[int]] = {one.node for group in step.groups for one in group.processes}
+    used: Set[Optional[int]] = {process.node for group in step.groups for process in group.processes}
     return (
         bool(step.links)
         and step.links[-1].name in _ON_THEIR_OWN

@@ -29,7 +29,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if setting is None or not (site.account_endings or site.elsewhere) or not judged(job, site):
         return
     name = text(job.settings, "account").lower()
-    own = next((one for one in site.account_endings if name.endswith(one)), "")
+    own = next((ending for ending in site.account_endings if name.endswith(ending)), "")
     gpus = [bool(kind.gpus) for kind in plan.allocation.node_kinds if kind.gpus is not None]
     kind = ("gpu" if all(gpus) else "cpu" if not any(gpus) else "") if gpus else ""
     if own:
@@ -40,7 +40,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     for other in foreign_names(site, "account"):
         if name.endswith(other.name):
-            here = [one for one in site.account_endings if not kind or _half(one, kind, site) == ""]
+            here = [ending for ending in site.account_endings if not kind or _half(ending, kind, site) == ""]
             says = "%s is an account of %s" % (text(job.settings, "account"), other.site)
             yield _finding(job, setting, other.name, here[0] if len(here) == 1 else "", says)
             return

@@ -26,7 +26,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   the site refuses the job: Job request does not match any supported policy. Maple asks first: more GPUs may
            mean more ranks, and a larger global batch.
     """
-    row = next((one for one in rows_in_force(job, site) if one.gpus_multiple), None)
+    row = next((partition for partition in rows_in_force(job, site) if partition.gpus_multiple), None)
     if row is None or not row.gpus_multiple or not judged(job, site):
         return
     for name in ("gpus-per-node", "gres", "gpus"):

@@ -47,11 +47,11 @@ def _of_slurm(job: Job) -> Iterator[Finding]:
 
 
 def _of_pbs(job: Job) -> Iterator[Finding]:
-    found = _CHUNK.search(job.source)
-    said = found.group(1) if found else _on_command_line(job)
+    match = _CHUNK.search(job.source)
+    said = match.group(1) if match else _on_command_line(job)
     if not said or int(said) == 0:
         return
-    where = Span(found.start(1), found.end(1)) if found else None
+    where = Span(match.start(1), match.end(1)) if match else None
     fixes: Tuple[Fix, ...] = ()
     if where is not None:
         fixes = (Fix((Edit(where, said + b"gb", "MPL221"),), Safety.ASK, "mem=%sgb" % said.decode()),)

@@ -25,7 +25,7 @@ def chunk_count(job: Job, site: Site) -> Optional[int]:
     if not any(name in job.settings for name in ("select", "nodes", "ncpus", "ngpus", "mem")):
         return None  # queue or server may have a number of their own
     chunks = chunks_of(job.settings)
-    total = sum(one.count for one in chunks)
+    total = sum(chunk.count for chunk in chunks)
     words = (job.settings.value("place") or b"").split(b":")
     if not chunks or b"pack" in words:
         return None
@@ -44,14 +44,14 @@ class Excess(NamedTuple):
 def beyond(chunk: Chunk, kinds: Sequence[NodeKind]) -> Iterator[Excess]:
     """Yield what is too much of each resource that all *kinds* are known to have, or not to have."""
     gpus, cpus, memory = most_of(tuple(kinds), "gpus"), _threads(kinds), most_of(tuple(kinds), "memory_gib")
-    for one in chunk.resources:
-        count = int(one.value) if one.value.isdigit() and len(one.value) < 10 else None
-        if one.name == b"ngpus" and gpus is not None and count is not None and count > gpus:
-            yield Excess(one, counted(gpus, "GPU") if gpus else "no GPU", b"%d" % gpus)
-        elif one.name == b"ncpus" and cpus is not None and count is not None and count > cpus:
-            yield Excess(one, "%d CPUs" % cpus, b"%d" % cpus)
-        elif one.name == b"mem" and memory and (size(one.value) or 0) > memory * GIB:
-            yield Excess(one, "%d GiB" % memory, b"")
+    for resource in chunk.resources:
+        count = int(resource.value) if resource.value.isdigit() and len(resource.value) < 10 else None
+        if resource.name == b"ngpus" and gpus is not None and count is not None and count > gpus:
+            yield Excess(resource, counted(gpus, "GPU") if gpus else "no GPU", b"%d" % gpus)
+        elif resource.name == b"ncpus" and cpus is not None and count is not None and count > cpus:
+            yield Excess(resource, "%d CPUs" % cpus, b"%d" % cpus)
+        elif resource.name == b"mem" and memory and (size(resource.value) or 0) > memory * GIB:
+            yield Excess(resource, "%d GiB" % memory, b"")
 
 
 def _threads(kinds: Sequence[NodeKind]) -> Optional[int]:

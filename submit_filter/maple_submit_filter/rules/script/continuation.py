@@ -36,11 +36,11 @@ class _Break(NamedTuple):
 def cut_lines(plan: LaunchPlan, job: Job, code: str) -> List[Cut]:
     """Return the launch lines of the script that end before options that were meant for them."""
     source = job.source
-    found = [*_blanks(source, code), *_comments(source, code)] if plan.steps and job.script.is_shell else []
-    if not found:
+    breaks = [*_blanks(source, code), *_comments(source, code)] if plan.steps and job.script.is_shell else []
+    if not breaks:
         return []
     options = _commands_like_options(parse(source))
-    out = ((_begun(one, plan, source), one) for one in found if one.rest in options)
+    out = ((_begun(one, plan, source), one) for one in breaks if one.rest in options)
     return [
         Cut(step, one.what, one.at, one.edits) for step, one in out if step is not None and _wanted(one, step, source)
     ]
@@ -54,20 +54,20 @@ def _wanted(one: _Break, step: Step, source: bytes) -> bool:
 
 
 def _blanks(source: bytes, code: str) -> Iterator[_Break]:
-    for found in _BLANKS.finditer(source):
-        start, end = found.span(1)
+    for match in _BLANKS.finditer(source):
+        start, end = match.span(1)
         edit = Edit(Span(start, end), b"", code)
-        yield _Break("a blank behind the backslash", Span(start - 1, end), _rest(source, found.end()), (edit,))
+        yield _Break("a blank behind the backslash", Span(start - 1, end), _rest(source, match.end()), (edit,))
 
 
 def _comments(source: bytes, code: str) -> Iterator[_Break]:
-    for found in _COMMENTS.finditer(source):
-        edits, at = [], found.start(1)
-        for line in found.group(1).splitlines(keepends=True):
+    for match in _COMMENTS.finditer(source):
+        edits, at = [], match.start(1)
+        for line in match.group(1).splitlines(keepends=True):
             start = at + len(line) - len(line.lstrip())
             edits.append(Edit(Span(start, at + len(line) - 1), b"\\", code))
             at += len(line)
-        yield _Break("a comment between its lines", edits[0].span, _rest(source, found.end()), tuple(edits))
+        yield _Break("a comment between its lines", edits[0].span, _rest(source, match.end()), tuple(edits))
 
 
 def _rest(source: bytes, at: int) -> int:

@@ -45,7 +45,7 @@ def _unmarked() -> Fix:
 
 def _moved_up(job: Job, unread: List[Span]) -> Optional[Fix]:
     """Move all lines that are not read behind the last that is, in their order; the number of lines stays."""
-    head = max((one.span.end for one in job.script.directives), default=job.source.find(b"\n"))
+    head = max((directive.span.end for directive in job.script.directives), default=job.source.find(b"\n"))
     end = job.source.find(b"\n", head)
     lines = [job.source[span.start : span.end].strip() for span in unread]
     if head < 0 or end < 0 or not lines or any(b"\n" in line for line in lines):

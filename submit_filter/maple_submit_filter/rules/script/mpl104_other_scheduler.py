@@ -57,11 +57,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _comments(job: Job) -> Iterator[Finding]:
     """Speak once, at the first such line, where the request says nothing of its own in their place."""
-    lines = [one for one in job.script.oddities if one.kind == "other-scheduler"]
+    lines = [oddity for oddity in job.script.oddities if oddity.kind == "other-scheduler"]
     if not lines or job.script.directives:
         return
     meant = slurm.read_script(job.source).directives
-    asked = dict.fromkeys(one.name for line in meant if line.prefix != b"#PBS" for one in line.settings)
+    asked = dict.fromkeys(setting.name for line in meant if line.prefix != b"#PBS" for setting in line.settings)
     missing = [name for name in asked if name in _IN_PBS and not any(one in job.settings for one in _IN_PBS[name])]
     if missing:
         line = lines[0]
@@ -91,13 +91,13 @@ def _prefix(job: Job, setting: Setting) -> str:
     """Return which kind of directive says it, "" for none."""
     if setting.origin.kind != "directive":
         return ""
-    found = next((one for one in job.script.directives if setting in one.settings), None)
+    found = next((directive for directive in job.script.directives if setting in directive.settings), None)
     return found.prefix.decode() if found is not None else ""
 
 
 def _line(job: Job, setting: Setting) -> Optional[Span]:
-    return next((one.span for one in job.script.directives if setting in one.settings), None)
+    return next((directive.span for directive in job.script.directives if setting in directive.settings), None)
 
 
-def _shown(one: Setting, other: Setting) -> Tuple[str, str]:
-    return one.value.decode("utf-8", "backslashreplace"), other.value.decode("utf-8", "backslashreplace")
+def _shown(setting: Setting, other: Setting) -> Tuple[str, str]:
+    return setting.value.decode("utf-8", "backslashreplace"), other.value.decode("utf-8", "backslashreplace")

@@ -35,15 +35,20 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            byte order mark, a comment behind a PBS directive, and DOS line breaks where every line ends so, because
            nothing else changes; for the rest it asks first.
     """
-    said = job.script.refused
-    place = next((one.span for one in job.script.oddities if one.kind == "refused"), None)
-    if said and is_pbs(job):
-        yield _by_qsub(job, site, said, place)
+    refused = job.script.refused
+    place = next((oddity.span for oddity in job.script.oddities if oddity.kind == "refused"), None)
+    if refused and is_pbs(job):
+        yield _by_qsub(job, site, refused, place)
         return
-    if not said or job.submission.came == "wrap" or unknown_option(said) or said.startswith("the script is larger"):
+    if (
+        not refused
+        or job.submission.came == "wrap"
+        or unknown_option(refused)
+        or refused.startswith("the script is larger")
+    ):
         return
     fix = _fix(job.source) if place is None else _joined(job.source, place)
-    yield Finding(WHY, "sbatch refuses the script: " + said, place or _first_line(job.source), True,
+    yield Finding(WHY, "sbatch refuses the script: " + refused, place or _first_line(job.source), True,
                   fixes=(fix,) if fix is not None else (), help=_help(job))  # fmt: skip
 
 
@@ -66,9 +71,9 @@ def _help(job: Job) -> str:
 def _joined(source: bytes, place: Span) -> Optional[Fix]:
     """Write `--nodes=2` for `--nodes = 2`, on every directive that is written so."""
     edits = []
-    for one in re.finditer(rb"(?m)^#SBATCH[ \t]+--[a-z-]+([ \t]*=[ \t]*)[^\s=#-]\S*[ \t]*$", source):
-        if one.group(1) != b"=":
-            edits.append(Edit(Span(one.start(1), one.end(1)), b"=", WHY))
+    for match in re.finditer(rb"(?m)^#SBATCH[ \t]+--[a-z-]+([ \t]*=[ \t]*)[^\s=#-]\S*[ \t]*$", source):
+        if match.group(1) != b"=":
+            edits.append(Edit(Span(match.start(1), match.end(1)), b"=", WHY))
     here = any(source.count(b"\n", 0, edit.span.start) == source.count(b"\n", 0, place.start) for edit in edits)
     return Fix(tuple(edits), Safety.SAFE, "no blanks about the =") if here else None
 
@@ -86,10 +91,12 @@ def _by_all(source: bytes) -> str:
 def _bare(job: Job) -> Optional[Fix]:
     """Leave out the comments behind directives, where no quote, backslash or second `#PBS` makes them doubtful."""
     edits: List[Edit] = []
-    for one in job.script.oddities:
-        match = re.match(_COMMENTED, job.source[one.span.start : one.span.end]) if one.kind == "refused" else None
+    for oddity in job.script.oddities:
+        match = (
+            re.match(_COMMENTED, job.source[oddity.span.start : oddity.span.end]) if oddity.kind == "refused" else None
+        )
         if match is not None:
-            edits.append(Edit(Span(one.span.start + match.end(1), one.span.end), b"", WHY))
+            edits.append(Edit(Span(oddity.span.start + match.end(1), oddity.span.end), b"", WHY))
     return Fix(tuple(edits), Safety.SAFE, "remove the comment, which qsub refuses") if edits else None
 
 

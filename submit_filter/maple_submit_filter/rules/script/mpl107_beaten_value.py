@@ -37,5 +37,7 @@ def _misleads(job: Job, oddity: Oddity) -> bool:
 
 
 def _at(job: Job, oddity: Oddity) -> Optional[Setting]:
-    said = (one for line in job.script.directives for one in line.settings)
-    return next((one for one in said if oddity.span in (one.origin.value_span, one.origin.span)), None)
+    settings = (setting for line in job.script.directives for setting in line.settings)
+    return next(
+        (setting for setting in settings if oddity.span in (setting.origin.value_span, setting.origin.span)), None
+    )

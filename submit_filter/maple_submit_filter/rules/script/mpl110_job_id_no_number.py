@@ -29,11 +29,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not is_pbs(job) or not plan.steps or b"PBS_JOBID" in plan.assigned or b"$((" not in job.source:
         return
-    for found in re.finditer(_SUMS, job.source):
-        name = re.search(_NAME, found.group(1))
+    for match in re.finditer(_SUMS, job.source):
+        name = re.search(_NAME, match.group(1))
         if name is None:
             continue
-        span = Span(found.start(1) + name.start(), found.start(1) + name.end())
+        span = Span(match.start(1) + name.start(), match.start(1) + name.end())
         fix = Fix((Edit(span, _NUMBER, "MPL110"),), Safety.ASK, "take the number of the job's id")
         fixes = () if "array" in job.settings else (fix,)
         says = "$PBS_JOBID is 123456.server, which is no number to count with"

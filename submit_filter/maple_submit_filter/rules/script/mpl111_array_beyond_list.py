@@ -28,15 +28,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   the first element is never used, and the last task gets an empty word. Maple asks first.
     """
     setting = job.settings.get("array")
-    said = _RANGE.match(setting.value) if setting is not None and any(name in job.source for name in _INDEX) else None
-    if setting is None or said is None:
+    match = _RANGE.match(setting.value) if setting is not None and any(name in job.source for name in _INDEX) else None
+    if setting is None or match is None:
         return
-    low, high = int(said.group(1)), int(said.group(2))
+    low, high = int(match.group(1)), int(match.group(2))
     for name in dict.fromkeys(_USED.findall(job.source)):
         size = _size(name, job.source)
         if size and high >= size and b"%s=" % name in job.source:
             says = "index %d, but %s has the elements 0 to %d" % (high, name.decode(), size - 1)
-            yield Finding("MPL111", says, at(setting), fixes=_shifted(job, setting, (low, high), size, said.group(3)),
+            yield Finding("MPL111", says, at(setting), fixes=_shifted(job, setting, (low, high), size, match.group(3)),
                           help="bash counts from 0: --array=0-%d" % (size - 1))  # fmt: skip
             return
 

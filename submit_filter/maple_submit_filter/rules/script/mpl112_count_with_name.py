@@ -28,9 +28,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     for name, spans in plan.assigned.items():
         for span in spans:
-            found = _COUNTED.search(job.source[span.start : span.end])
-            if found is not None and re.search(rb"\$\(\([^)\n]*\b%s\b" % re.escape(name), job.source):
-                at = Span(span.start + found.start(1), span.start + found.start(1))
+            match = _COUNTED.search(job.source[span.start : span.end])
+            if match is not None and re.search(rb"\$\(\([^)\n]*\b%s\b" % re.escape(name), job.source):
+                at = Span(span.start + match.start(1), span.start + match.start(1))
                 fix = Fix((Edit(at, b"< ", "MPL112"),), Safety.SAFE, "count without the name")
                 says = "%s holds a number and the name of the file, and is computed with" % name.decode()
                 yield Finding("MPL112", says, span, True, fixes=(fix,), help="wc -l < FILE prints the number alone")

@@ -24,10 +24,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   qsub says: Unknown resource Resource_List.flare. Colons are written for the commas unasked: nothing else can
            have been meant.
     """
-    found = _LIST.search(job.source) if b"filesystems=" in job.source else None
-    if found is None:
+    match = _LIST.search(job.source) if b"filesystems=" in job.source else None
+    if match is None:
         return
-    at = [index for index in range(found.start(1), found.end(1)) if job.source[index : index + 1] == b","]
+    at = [index for index in range(match.start(1), match.end(1)) if job.source[index : index + 1] == b","]
     edits = tuple(Edit(Span(index, index + 1), b":", "MPL113") for index in at)
-    yield Finding("MPL113", "a comma parts resources: what stands behind it is no file system", Span(*found.span(1)),
+    yield Finding("MPL113", "a comma parts resources: what stands behind it is no file system", Span(*match.span(1)),
                   True, fixes=(Fix(edits, Safety.SAFE, "part them by colons"),))  # fmt: skip

@@ -32,9 +32,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   the scheduler takes the word as it stands and knows no such account, partition or number. Maple has no value
            to put in its place; it asks for one.
     """
-    for one in job.settings:
-        found = _LEFT_IN.search(one.value) if one.name not in _FREE else None
-        if found is not None:
-            says = "%s is a placeholder" % found.group().decode("utf-8", "replace")
-            yield Finding("MPL114", says, at(one), asks_for=_ASKED.get(one.name, ""),
-                          help="write the value that is meant: %s" % option(job, one.name, "..."))  # fmt: skip
+    for setting in job.settings:
+        match = _LEFT_IN.search(setting.value) if setting.name not in _FREE else None
+        if match is not None:
+            says = "%s is a placeholder" % match.group().decode("utf-8", "replace")
+            yield Finding("MPL114", says, at(setting), asks_for=_ASKED.get(setting.name, ""),
+                          help="write the value that is meant: %s" % option(job, setting.name, "..."))  # fmt: skip

@@ -107,7 +107,7 @@ def _commands(program: nodes.Program) -> Iterator[nodes.Simple]:
 
 def _may_make(command: nodes.Simple) -> bool:
     known = not command.words or _literal(command.words[0]) in _MAKES_NOTHING
-    return not known or any(b">" in one.op for one in command.redirects)
+    return not known or any(b">" in redirect.op for redirect in command.redirects)
 
 
 def _literal(word: nodes.Word) -> Optional[bytes]:
@@ -124,22 +124,22 @@ def _uncommented(source: bytes) -> bytes:
     return re.sub(rb"(?m)^[ \t]*#[^\n]*", b"", source)
 
 
-def stays(job: Job, home: bytes, found: List[Use], program: nodes.Program) -> bool:
+def stays(job: Job, home: bytes, uses: List[Use], program: nodes.Program) -> bool:
     """Return whether nothing in the script, or in what a login shell reads, may change the folder or bring the files.
 
     A file that is read by the script is looked into; one that cannot be makes all unknown.
     """
     text = _uncommented(job.source)
-    if re.search(_BRINGS, text) or _written(text, found):
+    if re.search(_BRINGS, text) or _written(text, uses):
         return False
-    missing = {use.name for use in found}
+    missing = {use.name for use in uses}
     if not all(_quiet(job, _at(home, name), name in missing) for name, _ in sourced(program)):
         return False
     return not any(_moves(job, _at(home, name)) for name in STARTUP)
 
 
-def _written(text: bytes, found: List[Use]) -> bool:
-    names = {use.name.rsplit(b"/", 1)[-1] for use in found}
+def _written(text: bytes, uses: List[Use]) -> bool:
+    names = {use.name.rsplit(b"/", 1)[-1] for use in uses}
     return any(re.search(rb">\s*\S*" + re.escape(name), text) for name in names)
 
 
@@ -180,7 +180,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         job.read is None
         or not job.script.is_shell
         or job.script.refused
-        or any(_leads_elsewhere(one.name) for one in job.settings)
+        or any(_leads_elsewhere(setting.name) for setting in job.settings)
     ):
         return
 
@@ -226,18 +226,18 @@ def _plain(name: bytes) -> bytes:
     return name[2:] if name.startswith(b"./") else name
 
 
-def _into(found: List[Use], job: Job, home: bytes, program: nodes.Program) -> Optional[Fix]:
+def _into(uses: List[Use], job: Job, home: bytes, program: nodes.Program) -> Optional[Fix]:
     """Return the fix that changes the folder in front of the first command that needs it."""
-    items = [(index, item) for index, item in enumerate(program.items) if _within(item.command.span, found[0].span)]
+    items = [(index, item) for index, item in enumerate(program.items) if _within(item.command.span, uses[0].span)]
     if len(items) != 1:
         return None
     index, item = items[0]
     if isinstance(item.command, (nodes.Function, nodes.Unread)) or item.background:
         return None
-    alone = all(_within(item.command.span, use.span) for use in found)
+    alone = all(_within(item.command.span, use.span) for use in uses)
     simple = isinstance(item.command, (nodes.Simple, nodes.Pipeline, nodes.AndOr))
     quiet = all(_harmless(one) for one in program.items[index + 1 :])
-    safe = alone and simple and quiet and not any(_of_home(job, home, use) for use in found)
+    safe = alone and simple and quiet and not any(_of_home(job, home, use) for use in uses)
     start = item.command.span.start
     edit = Edit(Span(start, start), INTO, CODE)
     return Fix((edit,), Safety.SAFE if safe else Safety.ASK, 'begin with: cd "$PBS_O_WORKDIR"')

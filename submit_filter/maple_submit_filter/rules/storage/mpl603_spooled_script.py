@@ -35,10 +35,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     start = 0
     for line in job.source.splitlines(keepends=True):
-        found = _FOLDER.search(line)
-        if found is not None and not line.lstrip().startswith(b"#"):
+        match = _FOLDER.search(line)
+        if match is not None and not line.lstrip().startswith(b"#"):
             right = "$PBS_O_WORKDIR" if job.submission.scheduler == "pbs" else "$SLURM_SUBMIT_DIR"
-            at = Span(start + found.start(), start + _end(line, found))
+            at = Span(start + match.start(), start + _end(line, match))
             fix = Fix((Edit(at, right.encode(), "MPL603"),), Safety.ASK, "use %s" % right)
             yield Finding("MPL603", "in the job this is the scheduler's spool folder, not where the script lies",
                           at, fixes=(fix,), help='use "%s"' % right)  # fmt: skip
@@ -46,11 +46,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         start += len(line)
 
 
-def _end(line: bytes, found: "re.Match[bytes]") -> int:
+def _end(line: bytes, match: "re.Match[bytes]") -> int:
     """Return where the whole substitution ends: behind the parenthesis that closes its first one."""
     depth = 0
-    for at in range(found.start(), len(line)):
+    for at in range(match.start(), len(line)):
         depth += {b"(": 1, b")": -1}.get(line[at : at + 1], 0)
-        if depth == 0 and at > found.start() and line[at : at + 1] == b")":
+        if depth == 0 and at > match.start() and line[at : at + 1] == b")":
             return at + 1
-    return found.end()
+    return match.end()

@@ -54,10 +54,10 @@ def from_json(text: str, group: str) -> list[Entry] | None:
     return [_entry(name, found) for name, found in entries if isinstance(found, _Pairs)]
 
 
-def _entry(name: str, found: _Pairs) -> Entry:
+def _entry(name: str, pairs: _Pairs) -> Entry:
     values: dict[str, str] = {}
     inexact: set[str] = set()
-    for key, value in found:
+    for key, value in pairs:
         for full, one in _flat(key, value):
             text, exact = _plain(full, one)
             if full in values or not exact:

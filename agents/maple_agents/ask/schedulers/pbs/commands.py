@@ -64,19 +64,19 @@ class PbsCommands:
 
     def nodes(self) -> list[Node]:
         """Return every node."""
-        return [node_of(one.name, one.values) for one in self._entries("pbsnodes", ["-a"], "nodes")]
+        return [node_of(entry.name, entry.values) for entry in self._entries("pbsnodes", ["-a"], "nodes")]
 
     def queues(self) -> list[Queue]:
         """Return every queue; which one is the default, the server says."""
         default = self.server().attributes.get("default_queue", "")
-        return [queue_of(one.name, one.values, default) for one in self._entries("qstat", ["-Q", "-f"], "Queue")]
+        return [queue_of(entry.name, entry.values, default) for entry in self._entries("qstat", ["-Q", "-f"], "Queue")]
 
     def server(self) -> Server:
         """Return the server. Raises `SchedulerError` when it names none."""
-        found = self._entries("qstat", ["-B", "-f"], "Server")
-        if not found:
+        entries = self._entries("qstat", ["-B", "-f"], "Server")
+        if not entries:
             raise SchedulerError("qstat -B", "it did not say who it is", "see the PBS administrator")
-        return server_of(found[0].name, found[0].values)
+        return server_of(entries[0].name, entries[0].values)
 
     def submit(
         self,
@@ -124,13 +124,13 @@ class PbsCommands:
     def _listed(self, words: Sequence[str], ended: bool = True, in_text: bool = False) -> tuple[list[Job], Said]:
         history = ["-x"] if ended and self._history else []
         try:
-            found, said = self._answer("qstat", [*history, "-f", *words], "Jobs", in_text)
+            entries, said = self._answer("qstat", [*history, "-f", *words], "Jobs", in_text)
         except SchedulerError as error:
             if not history or "job history" not in error.text.lower():
                 raise
             self._history = False
             return self._listed(words, ended, in_text)
-        return [job_of(one.name, one.values, one.inexact) for one in found], said
+        return [job_of(entry.name, entry.values, entry.inexact) for entry in entries], said
 
     def _entries(self, command: str, words: Sequence[str], group: str) -> list[Entry]:
         return self._answer(command, words, group)[0]
@@ -146,13 +146,13 @@ class PbsCommands:
         complete = not said.code or said.code in _UNKNOWN
         if not complete and not (form and _is_usage(said)):
             raise from_exit(command, said.code, said.err)
-        found = entries_of(said.out, group) if complete else None
-        if found is None and not form:
+        entries = entries_of(said.out, group) if complete else None
+        if entries is None and not form:
             raise SchedulerError(command, "printed what cannot be read", "see the PBS administrator")
-        if found is None:
+        if entries is None:
             self._json = False
             return self._answer(command, words, group)
-        return found, said
+        return entries, said
 
     def _change(self, command: str, options: Sequence[str], job_id: str) -> bool:
         if not is_id(job_id):

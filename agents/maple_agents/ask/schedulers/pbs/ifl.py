@@ -85,7 +85,7 @@ class Connection:
 
     def selstat(self, criteria: Iterable[Attribute], extend: str = "") -> list[Status]:
         """Return the jobs that fit all *criteria*, each taken as equality. By owner: `User_List`, not `Job_Owner`."""
-        wanted = attribute_list((one, EQ) for one in criteria)
+        wanted = attribute_list((attribute, EQ) for attribute in criteria)
         return self._statuses("pbs_selstat", wanted, None, _optional(extend), asked="selecting jobs")
 
     def statserver(self) -> list[Status]:
@@ -102,7 +102,7 @@ class Connection:
 
     def alterjob(self, job_id: str, changes: Iterable[Attribute]) -> None:
         """Change attributes of a job; those in error are named in the exception."""
-        wanted = attribute_list((one, SET) for one in changes)
+        wanted = attribute_list((attribute, SET) for attribute in changes)
         self._do("pbs_alterjob", bytes_of(job_id), wanted, None, asked="altering job %s" % job_id)
 
     def deljob(self, job_id: str) -> None:

@@ -94,8 +94,8 @@ def deleted_by(comment: str) -> str:
 
     The exit status does not tell: of a job that was deleted it may be 271, 143 or 0 (23.06).
     """
-    found = _TERMINATED.search(comment)
-    return found[1] if found else ""
+    match = _TERMINATED.search(comment)
+    return match[1] if match else ""
 
 
 def ending(attributes: Mapping[str, str]) -> Ending:
@@ -131,11 +131,11 @@ def moment(text: str | None) -> int | None:
         return None
     if re.fullmatch(r"\d{1,12}", text):
         return int(text) or None
-    found = re.fullmatch(r"\w{3} (\w{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})", text.strip(), re.ASCII)
-    if found is None or found[1] not in _MONTHS:
+    match = re.fullmatch(r"\w{3} (\w{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})", text.strip(), re.ASCII)
+    if match is None or match[1] not in _MONTHS:
         return None
-    day, hour, minute, second, year = (int(found[group]) for group in range(2, 7))
-    return calendar.timegm(time.struct_time((year, _MONTHS.index(found[1]) + 1, day, hour, minute, second, 0, 1, 0)))
+    day, hour, minute, second, year = (int(match[group]) for group in range(2, 7))
+    return calendar.timegm(time.struct_time((year, _MONTHS.index(match[1]) + 1, day, hour, minute, second, 0, 1, 0)))
 
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -232,10 +232,10 @@ def variable(attributes: Mapping[str, str], name: str) -> str | None:
     """
     if "Variable_List.%s" % name in attributes:
         return attributes["Variable_List.%s" % name]
-    found = re.search(
+    match = re.search(
         r"(?:^|(?<!\\),)%s=((?:\\.|[^\\,])*)" % re.escape(name), attributes.get("Variable_List", ""), re.S
     )
-    return re.sub(r"\\(.)", r"\1", found[1], flags=re.S) if found else None
+    return re.sub(r"\\(.)", r"\1", match[1], flags=re.S) if match else None
 
 
 def _path(job_id: str, attributes: Mapping[str, str], name: str, suffix: str) -> str | None:
@@ -273,10 +273,10 @@ def array_of(job_id: str) -> tuple[str, int | None] | None:
 
     The index of the parent itself is None.
     """
-    found = re.fullmatch(r"(\d+)\[(\d*)\](.*)", job_id, re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"(\d+)\[(\d*)\](.*)", job_id, re.ASCII)
+    if match is None:
         return None
-    number, index, rest = found.groups()
+    number, index, rest = match.groups()
     return "%s[]%s" % (number, rest), int(index) if index else None
 
 

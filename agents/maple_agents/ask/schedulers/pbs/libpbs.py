@@ -43,30 +43,30 @@ class Pbs:
     def jobs(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return a job for each of *ids*: one question for all, finished ones included."""
         asked = list(dict.fromkeys(one for one in ids if is_id(one)))
-        found = self._known(asked) if asked else []
-        return answered(ids, [_job(one) for one in found])
+        statuses = self._known(asked) if asked else []
+        return answered(ids, [_job(status) for status in statuses])
 
     def jobs_of(self, user: str, ended: bool = False) -> list[Job]:
         """Return the jobs and subjobs of *user*; with *ended* also those that PBS still has in its history."""
         owner = [Attribute("User_List", "", user)]
-        return [_job(one) for one in self._with_history(lambda c, x: c.selstat(owner, "T" + x), ended)]
+        return [_job(status) for status in self._with_history(lambda c, x: c.selstat(owner, "T" + x), ended)]
 
     def nodes(self) -> list[Node]:
         """Return every node."""
-        return [node_of(one.name, one.values()) for one in self._read(lambda c: c.statnode())]
+        return [node_of(status.name, status.values()) for status in self._read(lambda c: c.statnode())]
 
     def queues(self) -> list[Queue]:
         """Return every queue; which one is the default, the server says."""
         found = self._read(lambda c: (c.statque(), c.statserver()))
-        default = "".join(one.values().get("default_queue", "") for one in found[1][:1])
-        return [queue_of(one.name, one.values(), default) for one in found[0]]
+        default = "".join(status.values().get("default_queue", "") for status in found[1][:1])
+        return [queue_of(status.name, status.values(), default) for status in found[0]]
 
     def server(self) -> Server:
         """Return the server. Raises `SchedulerError` when it names none."""
-        found = self._read(lambda c: c.statserver())
-        if not found:
+        statuses = self._read(lambda c: c.statserver())
+        if not statuses:
             raise SchedulerError("asking for the server", "it did not say who it is", "see the PBS administrator")
-        return server_of(found[0].name, found[0].values())
+        return server_of(statuses[0].name, statuses[0].values())
 
     def submit(
         self,

@@ -119,7 +119,7 @@ class Status(NamedTuple):
 
     def values(self) -> dict[str, str]:
         """Return the values by key; of a key that is there twice, the last."""
-        return {one.key: one.value for one in self.attributes}
+        return {attribute.key: attribute.value for attribute in self.attributes}
 
 
 def text_of(raw: bytes | None) -> str:
@@ -141,10 +141,10 @@ def attribute_list(attributes: Iterable[tuple[Attribute, int]]) -> ctypes.Array[
     if not wanted:
         return None
     array = (Attrl * len(wanted))()
-    for index, (one, operator) in enumerate(wanted):
-        array[index].name = bytes_of(one.name)
-        array[index].resource = bytes_of(one.resource) if one.resource else None
-        array[index].value = bytes_of(one.value)
+    for index, (attribute, operator) in enumerate(wanted):
+        array[index].name = bytes_of(attribute.name)
+        array[index].resource = bytes_of(attribute.resource) if attribute.resource else None
+        array[index].value = bytes_of(attribute.value)
         array[index].op = operator
         if index:
             array[index - 1].next = ctypes.pointer(array[index])

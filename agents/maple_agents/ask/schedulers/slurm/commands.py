@@ -64,8 +64,8 @@ class SlurmCommands:
 
     def jobs_of(self, user: str, ended: bool = False) -> list[Job]:
         """Return the jobs and tasks of *user*; with *ended* those over that the controller still has in memory."""
-        found = self._jobs_now(["-u", user], all_states=ended)
-        return [job for job in found if job.owner == user and (ended or not job.over)]
+        jobs = self._jobs_now(["-u", user], all_states=ended)
+        return [job for job in jobs if job.owner == user and (ended or not job.over)]
 
     def nodes(self) -> list[Node]:
         """Return every node, with its partitions."""
@@ -134,9 +134,9 @@ class SlurmCommands:
 
     def _known(self, asked: list[str]) -> list[Job]:
         """Return the jobs among *asked* that the controller has in memory, then those that accounting remembers."""
-        found = self._jobs_now(["-j", ",".join(asked)], all_states=True)
-        missing = [one for one in asked if job_meant(one, found).state is JobState.VANISHED]
-        return found + self._accounting.besides(found, missing)
+        jobs = self._jobs_now(["-j", ",".join(asked)], all_states=True)
+        missing = [one for one in asked if job_meant(one, jobs).state is JobState.VANISHED]
+        return jobs + self._accounting.besides(jobs, missing)
 
     def _jobs_now(self, which: Sequence[str], all_states: bool) -> list[Job]:
         """Return the jobs that the controller has in memory, each task of an array on its own."""
@@ -223,15 +223,15 @@ class Accounting:
             raise slurm_refusal("asking sacct", said)
         return [job_of(row, {}) for row in slurm_tables.parsable(said.out, list(fields.values()), separator)]
 
-    def besides(self, found: Sequence[Job], missing: Sequence[str]) -> list[Job]:
-        """Return the jobs among *missing* that it remembers, of which the controller, who knows *found*, has none.
+    def besides(self, jobs: Sequence[Job], missing: Sequence[str]) -> list[Job]:
+        """Return the jobs among *missing* that it remembers, of which the controller, who knows *jobs*, has none.
 
-        Where it does not answer, and *found* holds any, each of them is in a state that nobody knows.
+        Where it does not answer, and *jobs* holds any, each of them is in a state that nobody knows.
         """
         try:
             return self.jobs(missing) if missing else []
         except SchedulerError:
-            if not found:
+            if not jobs:
                 raise
             return [Job(one, JobState.UNKNOWN) for one in missing]
 

@@ -45,8 +45,8 @@ def state(word: str, reason: str = "") -> JobState:
     first = word.split(" ")[0].rstrip("+")
     if first in _ENDS:
         return JobState.FINISHED
-    found = _STATES.get(first, JobState.UNKNOWN)
-    return JobState.HELD if found is JobState.QUEUED and reason in _HOLDS else found
+    job_state = _STATES.get(first, JobState.UNKNOWN)
+    return JobState.HELD if job_state is JobState.QUEUED and reason in _HOLDS else job_state
 
 
 def ending(word: str, exit_code: str | None = None) -> Ending:
@@ -56,10 +56,10 @@ def ending(word: str, exit_code: str | None = None) -> Ending:
     """
     why = _ENDS.get(word.split(" ")[0].rstrip("+"), EndReason.UNKNOWN)
     raw = "%s %s" % (word, exit_code) if exit_code else word
-    found = re.fullmatch(r"(\d{1,3}):(\d{1,3})", exit_code or "", re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"(\d{1,3}):(\d{1,3})", exit_code or "", re.ASCII)
+    if match is None:
         return Ending(why, 0 if why is EndReason.COMPLETED else None, None, raw)
-    code, signal = int(found[1]), int(found[2]) or None
+    code, signal = int(match[1]), int(match[2]) or None
     if signal == _NOT_LAUNCHED:
         return Ending(EndReason.NOT_STARTED, raw=raw)
     if why is EndReason.EXITED and signal:
@@ -70,13 +70,13 @@ def ending(word: str, exit_code: str | None = None) -> Ending:
 def job_of(fields: Mapping[str, str], details: Mapping[str, str]) -> Job:
     """Return the job of a row of squeue or sacct (*fields*), with what scontrol adds (*details*, maybe nothing)."""
     word, reason = fields.get("state", ""), fields.get("reason", "")
-    found = state(word, reason)
+    job_state = state(word, reason)
     array, index = _array(fields.get("id", ""))
     code = details.get("ExitCode") or fields.get("exit_code")
-    over = found is JobState.FINISHED
+    over = job_state is JobState.FINISHED
     return Job(
         id=fields.get("id", ""),
-        state=found,
+        state=job_state,
         raw_state=word,
         substate="" if reason in ("None", "") else reason,
         ending=ending(word, code) if over else None,
@@ -108,13 +108,13 @@ def array_job(job_id: str, tasks: Sequence[Job]) -> Job:
     first = min(tasks, key=lambda task: order.index(task.state))
     failed = [task for task in tasks if task.ending and task.ending.reason is not EndReason.COMPLETED]
     over = first.state is JobState.FINISHED
-    told = failed[0] if over and failed else first
+    job = failed[0] if over and failed else first
     return Job(
         id=job_id,
         state=first.state,
-        raw_state=told.raw_state,
-        substate=told.substate,
-        ending=told.ending if over else None,
+        raw_state=job.raw_state,
+        substate=job.substate,
+        ending=job.ending if over else None,
         name=first.name,
         owner=first.owner,
         queue=first.queue,
@@ -125,7 +125,7 @@ def array_job(job_id: str, tasks: Sequence[Job]) -> Job:
         submitted=min((task.submitted for task in tasks if task.submitted is not None), default=None),
         started=min((task.started for task in tasks if task.started is not None), default=None),
         ended=max((task.ended for task in tasks if task.ended is not None), default=None) if over else None,
-        comment=told.comment,
+        comment=job.comment,
         attributes={"tasks": " ".join(task.id for task in tasks)},
     )
 
@@ -216,14 +216,14 @@ def is_id(word: str) -> bool:
     return JOB_ID.fullmatch(word) is not None
 
 
-def job_meant(asked: str, found: Sequence[Job]) -> Job:
+def job_meant(asked: str, jobs: Sequence[Job]) -> Job:
     """Return the job of that id, or the whole of the array or heterogeneous job that has it, or a vanished one."""
-    exact = [job for job in found if job.id == asked]
+    exact = [job for job in jobs if job.id == asked]
     if exact:
         return exact[0]
-    parts = [job for job in found if re.split("[_+]", job.id)[0] == asked]
+    parts = [job for job in jobs if re.split("[_+]", job.id)[0] == asked]
     if parts:
         return array_job(asked, parts)
     array, _, index = asked.partition("_")
-    waiting = [job for job in found if index and job.id.startswith("%s_[" % array)]  # which of them, is not told
+    waiting = [job for job in jobs if index and job.id.startswith("%s_[" % array)]  # which of them, is not told
     return replace(waiting[0], id=asked, array_index=int(index)) if waiting else Job(asked, JobState.VANISHED)

@@ -110,7 +110,7 @@ def _id(row: Mapping[str, Any]) -> str:
 def _state(value: object) -> str:
     """Return the state; of a list the word beside it where there is one, because a job that is completing goes on."""
     words = [one for one in value if isinstance(one, str)] if isinstance(value, list) else [_text(value)]
-    return next((one for one in words if one in _SIDE_STATES), words[0] if words else "")
+    return next((word for word in words if word in _SIDE_STATES), words[0] if words else "")
 
 
 def _code(value: object) -> str:

@@ -55,10 +55,10 @@ class PySlurm(SlurmCommands):
 
     def _jobs_now(self, which: Sequence[str], all_states: bool) -> list[Job]:
         """Return the jobs that are asked for and that the controller has in memory, each task of an array alone."""
-        found = None if self.why_not else self._from_child()
-        if found is None:
+        jobs = None if self.why_not else self._from_child()
+        if jobs is None:
             return super()._jobs_now(which, all_states)
-        asked = [job for job in _picked(found, which[0], which[1]) if all_states or not job.over]
+        asked = [job for job in _picked(jobs, which[0], which[1]) if all_states or not job.over]
         unsure = [dict(job.attributes) for job in asked if job.over and not job.attributes.get("exit_code")]
         detailed = {job.id: job for job in self._queue.with_details(unsure)} if unsure else {}
         return [detailed.get(job.id, job) for job in asked]
@@ -84,7 +84,7 @@ def _picked(jobs: Sequence[Job], option: str, value: str) -> list[Job]:
     """Return the jobs that squeue would give for `-u NAME`, or for `-j ID,ID`: of an id with all its tasks."""
     if option == "-u":
         return [job for job in jobs if job.owner == value]
-    wanted = {_base(one) for one in value.split(",")}
+    wanted = {_base(part) for part in value.split(",")}
     return [job for job in jobs if _base(job.id) in wanted]
 
 

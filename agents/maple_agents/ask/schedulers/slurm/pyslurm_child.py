@@ -71,7 +71,7 @@ def main() -> int:
         sys.stderr.write("%s\n" % error)
         return REFUSED
     with os.fdopen(out, "w", encoding="ascii") as file:
-        json.dump({"jobs": [row(one) for one in jobs]}, file)
+        json.dump({"jobs": [row(job) for job in jobs]}, file)
     return 0
 
 

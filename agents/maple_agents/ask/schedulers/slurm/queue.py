@@ -129,8 +129,8 @@ def _states(all_of_them: bool) -> list[str]:
 
 def _release(text: str) -> tuple[int, ...]:
     """Return the release of `slurm-wlm 22.05.8`: 22 and 5; nothing where none is said."""
-    found = re.search(r" (\d{2})\.(\d{2})\b", text, re.ASCII)
-    return (int(found[1]), int(found[2])) if found else ()
+    match = re.search(r" (\d{2})\.(\d{2})\b", text, re.ASCII)
+    return (int(match[1]), int(match[2])) if match else ()
 
 
 def _as_it_is(job: Job) -> tuple[str, str, int | None]:
@@ -156,10 +156,10 @@ def scontrol_answers(text: str, names: Mapping[str, str]) -> dict[str, dict[str,
 
     *names*: the job names that squeue gave. A job that is there twice is not believed.
     """
-    found = scontrol_records(text, names.values())
-    seen = [one.id for one in found]
-    kept = [one for one in found if seen.count(one.id) == 1]
-    return {one.id: {name: one.fields[name] for name in _DETAILS if name in one.fields} for one in kept}
+    records = scontrol_records(text, names.values())
+    seen = [record.id for record in records]
+    kept = [record for record in records if seen.count(record.id) == 1]
+    return {record.id: {name: record.fields[name] for name in _DETAILS if name in record.fields} for record in kept}
 
 
 def scontrol_records(text: str, names: Iterable[str]) -> list[Record]:
@@ -172,7 +172,7 @@ def scontrol_records(text: str, names: Iterable[str]) -> list[Record]:
         if "\n" in name:
             text = text.replace("JobName=%s\n   UserId=" % name, "JobName=\n   UserId=")
     heads = list(_HEAD.finditer(text))
-    ends = [one.start() for one in heads[1:]] + [len(text)]  # one more than heads where there is none
+    ends = [match.start() for match in heads[1:]] + [len(text)]  # one more than heads where there is none
     return [Record(_id(head), head[1], _fields(text[head.end() : end])) for head, end in zip(heads, ends)]
 
 
@@ -199,6 +199,6 @@ def _fields(record: str) -> dict[str, str]:
         elif name in _WHOLE:
             fields.setdefault(name, value)
         else:
-            for found in _FIELD.finditer(line.strip()):
-                fields.setdefault(found[1], found[2])
+            for match in _FIELD.finditer(line.strip()):
+                fields.setdefault(match[1], match[2])
     return fields

@@ -27,7 +27,7 @@ def mark() -> str:
 
 def form(fields: Sequence[str], separator: str) -> str:
     """Return the format (`squeue -o`, `sinfo -o`) that prints *fields*, each a letter like `%i`."""
-    return separator + "".join(one + separator for one in fields) + "."
+    return separator + "".join(field + separator for field in fields) + "."
 
 
 def rows(text: str, names: Sequence[str], separator: str) -> list[dict[str, str]]:

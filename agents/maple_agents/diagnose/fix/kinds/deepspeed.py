@@ -22,11 +22,11 @@ def deepspeed_over_srun(given: Given) -> Fix | None:
 
     Under Slurm, where the log speaks of ssh, and the script starts it on the first node alone with a host file.
     """
-    told = " ".join(one.text for one in given.cause.evidence)
+    told = " ".join(evidence.text for evidence in given.cause.evidence)
     nodes = given.plan.allocation.nodes or 0
     if given.case.scheduler != "slurm" or nodes < 2 or not _SSH.search(told):
         return None
-    edits = [one for step in concerned(given) for one in _of_step(given, step, nodes)]
+    edits = [edit for step in concerned(given) for edit in _of_step(given, step, nodes)]
     return Fix(tuple(edits), Safety.ASK, "srun starts deepspeed on each node, without ssh") if edits else None
 
 

@@ -28,21 +28,21 @@ def drop_directive(given: Given) -> Fix | None:
     name = given.word("name")
     edits: list[Edit] = []
     argv: list[ArgvEdit] = []
-    for one in given.job.settings.all(name):
-        at = one.origin
+    for setting in given.job.settings.all(name):
+        at = setting.origin
         if at.kind == "argv":
             argv += [ArgvEdit(at.argv_index + more, (), "drop-directive") for more in range(at.argv_count)]
         elif at.kind == "directive":
-            if at.span is None or _shared(one, given):
+            if at.span is None or _shared(setting, given):
                 return None
             edits.append(_without(given.job.source, at.span))
     return Fix(tuple(edits), Safety.ASK, "without %s" % _shown(name), tuple(argv)) if edits or argv else None
 
 
-def _shared(one: Setting, given: Given) -> bool:
+def _shared(setting: Setting, given: Given) -> bool:
     """Return whether the option's words say other things as well, as in `-l select=2,walltime=1:00:00`."""
-    others = (each for line in given.job.script.directives for each in line.settings if each is not one)
-    return any(each.origin.span == one.origin.span for each in others)
+    others = (each for line in given.job.script.directives for each in line.settings if each is not setting)
+    return any(each.origin.span == setting.origin.span for each in others)
 
 
 def _without(source: bytes, span: Span) -> Edit:
@@ -87,8 +87,8 @@ def _in_argv(given: Given, setting: Setting, new: bytes, says: str) -> Fix | Non
     word = argv[at + count - 1]
     resource = b"%s=%s" % (setting.name.encode(), old)
     if setting.origin.spelling == b"-l":
-        found = re.search(rb"(?<![^,l])" + re.escape(resource) + rb"(?=,|\Z)", word)
-        span = (found.end() - len(old), found.end()) if found and setting.name != "select" or found else None
+        match = re.search(rb"(?<![^,l])" + re.escape(resource) + rb"(?=,|\Z)", word)
+        span = (match.end() - len(old), match.end()) if match and setting.name != "select" or match else None
     else:
         span = (len(word) - len(old), len(word)) if word.endswith(old) and old else None
     if span is None:
@@ -130,7 +130,7 @@ def _directive(given: Given, name: str, new: bytes) -> bytes | None:
 def _behind_directives(given: Given) -> int | None:
     """Return the start of the line behind the last directive, else behind `#!`; None where a command comes first."""
     source = given.job.source
-    last = max((one.span.end for one in given.job.script.directives), default=-1)
+    last = max((directive.span.end for directive in given.job.script.directives), default=-1)
     if last < 0 and not source.startswith(b"#!"):
         return 0 if given.case.scheduler == "pbs" else None
     end = source.find(b"\n", max(last, 0))

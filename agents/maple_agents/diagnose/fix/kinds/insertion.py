@@ -45,7 +45,7 @@ def line(given: Given, text: bytes, because: str) -> Edit | None:
     """
     source = given.job.source
     at = place(given)
-    if at is None or text in (one.strip() for one in source.split(b"\n")):
+    if at is None or text in (part.strip() for part in source.split(b"\n")):
         return None
     return Edit(Span(at, at), text + newline(source), because)
 
@@ -107,10 +107,10 @@ def is_name(text: str) -> bool:
 
 def without_footer(script: bytes) -> bytes:
     """Return a script without the comment that Maple put behind its last line."""
-    found = _FOOTER.search(script)
-    if found is None or script[: found.start()].rpartition(b"\n")[2]:
+    match = _FOOTER.search(script)
+    if match is None or script[: match.start()].rpartition(b"\n")[2]:
         return _BESIDE.sub(rb"\1\2", script)
-    return script[: found.start()]
+    return script[: match.start()]
 
 
 class PlainWord(NamedTuple):
@@ -128,10 +128,10 @@ class PlainWord(NamedTuple):
 def plain_words(source: bytes) -> list[PlainWord]:
     """Return the plain words of every command, and of every text that `bash -c` is given; a command's in order."""
     commands = found(source)
-    for text in [text for one in commands for text in _texts(one, source)]:
+    for text in [text for command in commands for text in _texts(command, source)]:
         commands += found(source, *text)
-    words = {each.span: each for one in commands for each in _of(one, source)}
-    return sorted(words.values(), key=lambda one: (one.command, one.nth))
+    words = {each.span: each for command in commands for each in _of(command, source)}
+    return sorted(words.values(), key=lambda plain_word: (plain_word.command, plain_word.nth))
 
 
 def _texts(one: Found, source: bytes) -> Iterator[Span]:

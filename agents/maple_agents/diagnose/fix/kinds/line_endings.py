@@ -12,10 +12,10 @@ from ..registry import Given, fix
 
 def _ends_commands(source: bytes) -> bool:
     """Return whether a carriage return ends a line that bash reads, and not only lines of here-documents."""
-    inside = [one.span for one in texts(source) if one.quote in (b"<", b"<'")]
+    inside = [text.span for text in texts(source) if text.quote in (b"<", b"<'")]
     return any(
-        not any(span.start <= one.start() < span.end for span in inside)
-        for one in re.finditer(rb"\r+(?=\n|\Z)", source)
+        not any(span.start <= match.start() < span.end for span in inside)
+        for match in re.finditer(rb"\r+(?=\n|\Z)", source)
     )
 
 
@@ -28,6 +28,6 @@ def unix_line_endings(given: Given) -> Fix | None:
     if b"\0" in given.job.source or not _ends_commands(given.job.source):
         return None
     edits = [
-        Edit(Span(*one.span()), b"", "unix-line-endings") for one in re.finditer(rb"\r+(?=\n|\Z)", given.job.source)
+        Edit(Span(*match.span()), b"", "unix-line-endings") for match in re.finditer(rb"\r+(?=\n|\Z)", given.job.source)
     ]
     return Fix(tuple(edits), Safety.SAFE, "Windows line ends are converted to Unix ones") if edits else None

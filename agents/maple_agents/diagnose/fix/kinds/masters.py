@@ -54,10 +54,10 @@ def named_by_the_scheduler(given: Given) -> Fix | None:
     Names that the script works out are left as they are. The written one must be what the log could not resolve.
     """
     edits = [
-        Edit(Span(*found.span(1)), first_node(given.site)[0], "first-node")
+        Edit(Span(*match.span(1)), first_node(given.site)[0], "first-node")
         for span in _assigned(given)
-        for found in [_WRITTEN.match(given.job.source, span.start)]
-        if found is not None and _unresolved(given, found[1].strip(b"\"'"))
+        for match in [_WRITTEN.match(given.job.source, span.start)]
+        if match is not None and _unresolved(given, match[1].strip(b"\"'"))
     ]
     edits += _without_suffix(given)
     return Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") if edits else None
@@ -75,12 +75,12 @@ def _assigned(given: Given) -> list[Span]:
 
 def _without_suffix(given: Given) -> list[Edit]:
     """Leave out what the script puts behind a node's name, where the log could not resolve the two together."""
-    told = " ".join(one.text for one in given.cause.evidence)
-    found = [_SUFFIXED.match(given.job.source, span.start) for span in given.plan.assigned.get(b"MASTER_ADDR", ())]
+    told = " ".join(evidence.text for evidence in given.cause.evidence)
+    matches = [_SUFFIXED.match(given.job.source, span.start) for span in given.plan.assigned.get(b"MASTER_ADDR", ())]
     return [
-        Edit(Span(*one.span(1)), b"", "first-node")
-        for one in found
-        if one is not None and re.search(r"[A-Za-z0-9]%s(?![\w-])" % re.escape(one[1].decode()), told)
+        Edit(Span(*match.span(1)), b"", "first-node")
+        for match in matches
+        if match is not None and re.search(r"[A-Za-z0-9]%s(?![\w-])" % re.escape(match[1].decode()), told)
     ]
 
 
@@ -88,8 +88,8 @@ def _unresolved(given: Given, written: bytes) -> bool:
     """Return whether the log speaks of this name; a list of nodes is never one."""
     if written.startswith(b"$"):
         return True
-    told = " ".join(one.text for one in given.cause.evidence)
+    told = " ".join(evidence.text for evidence in given.cause.evidence)
     name = os.fsdecode(written)
-    if name.partition(".")[0] in {one.partition(".")[0] for one in given.case.ended.nodes}:
+    if name.partition(".")[0] in {node.partition(".")[0] for node in given.case.ended.nodes}:
         return False  # it is one of the job's own
     return re.search(r"(?<![\w.-])%s(?![\w-])" % re.escape(name), told) is not None

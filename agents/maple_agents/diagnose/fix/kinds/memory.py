@@ -70,7 +70,7 @@ def _of_select(given: Given) -> Fix | None:
         return None
     edits, told = [], 0
     for chunk, old in zip(now, before):
-        mem = next((one for one in chunk.resources if one.name == b"mem"), None)
+        mem = next((resource for resource in chunk.resources if resource.name == b"mem"), None)
         had = size((old.value(b"mem") or b"").decode("ascii", "replace"), "")
         wanted = _more(given, had, 1) if mem is not None and had else None
         if mem is None or not wanted or wanted * GIB <= (size(mem.value.decode("ascii", "replace"), "") or 0):
@@ -84,7 +84,9 @@ def _more(given: Given, had: int, shares: int) -> int | None:
     """Return GiB for one of so many equal *shares* of a node, None where no node has more than *had*."""
     used = (given.case.ended.used_memory or 0) / shares
     wanted = -(-int(max(used * 1.5, had * max(1.0, given.number("factor", 1.5)))) // GIB)
-    most = max((one.memory_gib for one in given.plan.allocation.node_kinds if one.memory_gib), default=None)
+    most = max(
+        (node_kind.memory_gib for node_kind in given.plan.allocation.node_kinds if node_kind.memory_gib), default=None
+    )
     if most is not None:
         wanted = min(wanted, int(most * GIVEN / shares))
     return wanted if 0 < wanted < 1 << 20 and wanted * GIB > had else None

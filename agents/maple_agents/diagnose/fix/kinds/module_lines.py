@@ -59,7 +59,7 @@ def _torch(given: Given) -> Fix | None:
 def _loads(given: Given) -> list[list[str]]:
     site = whole(given.site)
     rows = site.modules.pytorch if site is not None and site.modules is not None else []
-    return [one.load for one in rows if all(_LOADING.match(each) for each in one.load)]
+    return [load.load for load in rows if all(_LOADING.match(each) for each in load.load)]
 
 
 def _of_containers(given: Given) -> list[str]:
@@ -101,7 +101,7 @@ def _words_of_loads(given: Given) -> list[tuple[str, Edit]]:
 def _corrected(given: Given) -> Fix | None:
     """Put the near name in place of one that the script loads and the log names."""
     event = given.event()
-    told = " ".join([event.text, *event.unit, *(one.text for one in given.cause.evidence)]) if event else ""
+    told = " ".join([event.text, *event.unit, *(evidence.text for evidence in given.cause.evidence)]) if event else ""
     known = sorted({*_seen(), *_of_file(given)}) if given.own else sorted(_of_file(given))
     for name, place in _words_of_loads(given):
         if not re.search(r"(?<![\w./+-])%s(?![\w+-])" % re.escape(name), told):
@@ -118,7 +118,7 @@ def _near(name: str, known: Iterable[str]) -> str:
     rows = [one for one in known if "/" in one]
     family, _, version = name.partition("/")
     if version:
-        versions = [one for one in rows if one.partition("/")[0] == family]
+        versions = [row for row in rows if row.partition("/")[0] == family]
         return versions[0] if len(versions) == 1 and versions[0] != name else nearest(name, rows, 0.85)
     return nearest(name, {one.partition("/")[0] for one in known}, 0.8)
 
@@ -136,5 +136,9 @@ def _seen() -> set[str]:
             found.add(name.removesuffix(".lua"))
             if len(found) < 20_000 and not name.startswith("."):
                 versions = listed(os.path.join(folder, name))
-                found.update("%s/%s" % (name, one.removesuffix(".lua")) for one in versions if not one.startswith("."))
+                found.update(
+                    "%s/%s" % (name, version.removesuffix(".lua"))
+                    for version in versions
+                    if not version.startswith(".")
+                )
     return found

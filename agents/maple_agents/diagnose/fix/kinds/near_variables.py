@@ -38,7 +38,7 @@ def variable_nearby(given: Given) -> Fix | None:
 
     Only one that neither script nor submission sets, and that is written without a default.
     """
-    told = " ".join(one.text for one in given.cause.evidence)
+    told = " ".join(evidence.text for evidence in given.cause.evidence)
     if not _EMPTY.search(told):
         return None
     unset = _unset(given)
@@ -57,10 +57,10 @@ def _unset(given: Given) -> dict[str, list[Span]]:
     """Return where the script uses variables of the scheduler's that neither it, script nor submission sets."""
     prefix, known = KNOWN[given.case.scheduler]
     found: dict[str, list[Span]] = {}
-    for one in _USED.finditer(given.job.source):
-        name = one[1].decode() if one[1] else ""
-        if name and name.removeprefix(prefix) not in known and not _is_set(given, one[1]):
-            found.setdefault(name, []).append(Span(*one.span(1)))
+    for match in _USED.finditer(given.job.source):
+        name = match[1].decode() if match[1] else ""
+        if name and name.removeprefix(prefix) not in known and not _is_set(given, match[1]):
+            found.setdefault(name, []).append(Span(*match.span(1)))
     return found
 
 

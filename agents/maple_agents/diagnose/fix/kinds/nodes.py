@@ -38,6 +38,6 @@ def _failed(given: Given) -> str:
     only = nodes[0] if len(nodes) == 1 else ""
     for name in (given.caught("node"), given.caught("host"), event.node if event is not None else "", only):
         short = name.partition(".")[0]
-        if short and (not nodes or short in {one.partition(".")[0] for one in nodes}):
+        if short and (not nodes or short in {node.partition(".")[0] for node in nodes}):
             return short
     return ""

@@ -28,7 +28,7 @@ def set_option(given: Given) -> Fix | None:
         return None
     if launcher in _CONTAINERS:
         return _of_container(given, name)
-    edits = [one for link in _links(given, launcher) for one in _set(link, name, value.encode())]
+    edits = [edit for link in _links(given, launcher) for edit in _set(link, name, value.encode())]
     shown = "--%s%s" % (name, "=" + value if value else "")
     return Fix(tuple(edits), Safety.ASK, "%s %s" % (launcher, shown)) if edits else None
 
@@ -36,7 +36,7 @@ def set_option(given: Given) -> Fix | None:
 @fix("kill-on-bad-exit")
 def kill_on_bad_exit(given: Given) -> Fix | None:
     """End the step as soon as one of its tasks fails, so that the others do not wait for it until the time limit."""
-    edits = [one for link in _links(given, "srun") for one in _set(link, "kill-on-bad-exit", b"1")]
+    edits = [edit for link in _links(given, "srun") for edit in _set(link, "kill-on-bad-exit", b"1")]
     return Fix(tuple(edits), Safety.ASK, "srun --kill-on-bad-exit=1") if edits else None
 
 

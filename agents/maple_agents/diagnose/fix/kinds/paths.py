@@ -46,7 +46,7 @@ def path_nearby(given: Given) -> Fix | None:
 
 def _near(text: str, wanted: str, folders: list[str]) -> str:
     """Return what a word is to say in place of what the log did not find, "" where it means something else."""
-    meant = [one for one in folders if _same(text, wanted, one)]
+    meant = [folder for folder in folders if _same(text, wanted, folder)]
     if not meant or any(os.path.lexists(os.path.join(one, text)) for one in meant if not os.path.isabs(wanted)):
         return ""
     if "/" not in wanted and "." not in text and _environment(text):
@@ -95,11 +95,11 @@ def _words(given: Given) -> list[tuple[Span, str]]:
         out.append((Span(word.span.start + at, word.span.end), word.text[at:]))
     for name, spans in given.plan.assigned.items():
         for span in spans:
-            found = re.compile(rb"=([\"']?)([\w./+@%~-]+)\1(?=[\s;&|)]|\Z)").match(
+            match = re.compile(rb"=([\"']?)([\w./+@%~-]+)\1(?=[\s;&|)]|\Z)").match(
                 given.job.source, span.start + len(name)
             )
-            if found:
-                out.append((Span(*found.span(2)), found[2].decode("ascii", "replace")))
+            if match:
+                out.append((Span(*match.span(2)), match[2].decode("ascii", "replace")))
     return list(dict.fromkeys(out))
 
 
@@ -118,7 +118,7 @@ def _changed(span: Span, old: str, new: str) -> Edit:
 def _environment(name: str) -> str:
     """Return the conda environment that is nearly called so, from the list that conda keeps of them."""
     home = os.path.expanduser("~")
-    folders = [os.path.basename(one) for one in environments()]
+    folders = [os.path.basename(environment) for environment in environments()]
     found = nearest(name, [*folders, *listed(os.path.join(home, ".conda", "envs"))], 0.8)
     return found if re.match(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*\Z", found) else ""
 

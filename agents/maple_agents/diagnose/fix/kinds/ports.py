@@ -42,9 +42,9 @@ def port_of_job(given: Given) -> Fix | None:
 def _stays(given: Given, edits: list[Edit]) -> bool:
     """Return whether a number that is changed stands elsewhere as well, where half of the ranks may read it."""
     source = given.job.source
-    numbers = {found[0] for one in edits for found in re.finditer(rb"\d{2,5}", source[slice(*one.span)])}
+    numbers = {match[0] for edit in edits for match in re.finditer(rb"\d{2,5}", source[slice(*edit.span)])}
     for found in re.finditer(rb"^[ \t]*(?:#[^\n]*|echo\b[^\n>|]*$)|(?<![\w.])\d{2,5}(?![\w.])", source, re.MULTILINE):
-        if found[0] in numbers and not any(one.span.start <= found.start() < one.span.end for one in edits):
+        if found[0] in numbers and not any(edit.span.start <= found.start() < edit.span.end for edit in edits):
             return True
     return False
 
@@ -78,9 +78,9 @@ def _of_variables(given: Given) -> Iterator[Edit]:
     source = given.job.source
     for name in (b"MASTER_PORT", b"MAIN_PROCESS_PORT"):
         for span in given.plan.assigned.get(name, ()):
-            found = _ASSIGNED.match(source, span.start)
-            if found and _meant(given, found[2]) and _expands(given, span.start):
-                yield Edit(Span(found.start(1), found.end(2) + len(found[1])), expression(given), "port-of-job")
+            match = _ASSIGNED.match(source, span.start)
+            if match and _meant(given, match[2]) and _expands(given, span.start):
+                yield Edit(Span(match.start(1), match.end(2) + len(match[1])), expression(given), "port-of-job")
 
 
 def _of_options(given: Given) -> Iterator[Edit]:
@@ -126,9 +126,9 @@ def _in_single_quotes(source: bytes, offset: int) -> bool:
     start, end = source.rfind(b"\n", 0, offset) + 1, source.find(b"\n", offset)
     text = source[start : len(source) if end < 0 else end]
     at = offset - start
-    for found in re.finditer(rb"\"(?:[^\"\\]|\\.)*\"|'[^']*'", text):
-        if found.start() < at < found.end() and found[0][:1] == b"'":
-            return not re.fullmatch(rb"'\d+'", found[0])
+    for match in re.finditer(rb"\"(?:[^\"\\]|\\.)*\"|'[^']*'", text):
+        if match.start() < at < match.end() and match[0][:1] == b"'":
+            return not re.fullmatch(rb"'\d+'", match[0])
     return False
 
 

@@ -34,7 +34,7 @@ def replace_python(given: Given) -> Fix | None:
 
 def _renamed(given: Given) -> Fix | None:
     missing = given.caught("name")
-    told = " ".join(one.text for one in given.cause.evidence)
+    told = " ".join(evidence.text for evidence in given.cause.evidence)
     old = {missing} if missing else {"python2", "python2.7", *(["python"] if _SAYS_TWO.search(told) else [])}
     if not old <= {"python", "python2", "python2.7"}:
         return None
@@ -59,7 +59,7 @@ def _programs(given: Given) -> set[int]:
 
 
 def _replaced(given: Given, edits: list[Edit]) -> list[str]:
-    return sorted({given.job.source[slice(*one.span)].decode() for one in edits})
+    return sorted({given.job.source[slice(*edit.span)].decode() for edit in edits})
 
 
 def _activated(given: Given, module: str) -> Fix | None:
@@ -68,7 +68,7 @@ def _activated(given: Given, module: str) -> Fix | None:
         return _of_environment(given)
     if not given.own:
         return None
-    having = [one for one in _environments(given) if has(one, module)]
+    having = [environment for environment in _environments(given) if has(environment, module)]
     if len(having) != 1 or not _FOLDER.match(having[0]):
         return None
     folder = having[0]

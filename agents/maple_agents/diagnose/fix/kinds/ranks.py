@@ -27,7 +27,7 @@ def ranks_of_tasks(given: Given) -> Fix | None:
     """
     if given.caught("variable") not in TOLD:
         return None
-    edits = [one for step in concerned(given) for one in _of_step(given, step)]
+    edits = [edit for step in concerned(given) for edit in _of_step(given, step)]
     if edits and _unmet(given):
         said = b" ".join(name.encode() + b"=" + words(given)[name] for name in MEETING)
         met = line(given, b"export " + said, "ranks-of-tasks")
@@ -43,18 +43,18 @@ def _unmet(given: Given) -> bool:
 
 def _of_step(given: Given, step: Step) -> list[Edit]:
     source, at = given.job.source, step.program_spans[0] if step.program_spans else None
-    found = rank_words(step.links, given.site, source)
+    words = rank_words(step.links, given.site, source)
     alone = step.links and all(link.name in OUTER for link in step.links) and b"RANK=" not in source[slice(*step.span)]
-    if not alone or found is None or at is None or step.tasks == 1 or not _is_python(step):
+    if not alone or words is None or at is None or step.tasks == 1 or not _is_python(step):
         return []
-    if not (found.rank and found.local and found.tasks) or context(texts(source), at.start) is not None:
+    if not (words.rank and words.local and words.tasks) or context(texts(source), at.start) is not None:
         return []
-    return launch_edits.exec_in_task(source, at, _settings(found), "ranks-of-tasks") or []
+    return launch_edits.exec_in_task(source, at, _settings(words), "ranks-of-tasks") or []
 
 
 def _is_python(step: Step) -> bool:
     return step.program[0].rpartition(b"/")[2].startswith(b"python") and step.program[1:2] != (b"-c",)
 
 
-def _settings(found: RankWords) -> list[bytes]:
-    return [b"RANK=$" + found.rank, b"WORLD_SIZE=$" + found.tasks, b"LOCAL_RANK=$" + found.local]
+def _settings(rank_words: RankWords) -> list[bytes]:
+    return [b"RANK=$" + rank_words.rank, b"WORLD_SIZE=$" + rank_words.tasks, b"LOCAL_RANK=$" + rank_words.local]

@@ -33,7 +33,7 @@ def of_step(given: Given) -> bool:
     """Return whether the log tells of a step that was ended, and not of the whole job."""
     event = given.event()
     near = [one for one in given.digest.events if event is None or one.place.file == event.place.file]
-    told = [*(one.text for one in given.cause.evidence), *(one.text for one in near)]
+    told = [*(evidence.text for evidence in given.cause.evidence), *(one.text for one in near)]
     return any(_STEP.search(one) for one in told) and not any(_JOB.search(one) for one in told)
 
 

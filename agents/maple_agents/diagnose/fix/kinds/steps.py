@@ -35,7 +35,11 @@ def _most(given: Given, has: Allocation, step: Step) -> dict[str, int]:
     said = "cpus-per-task" in given.job.settings and has.cpus_per_task and has.tasks_per_node
     cpus = (has.cpus_per_task or 0) * (has.tasks_per_node or 0) if said else 0
     if has.shared is not True:  # the node may be the job's own: then all its CPUs are
-        cpus = max([cpus, *((one.cores or 0) * (one.threads_per_core or 1) for one in has.node_kinds)]) if cpus else 0
+        cpus = (
+            max([cpus, *((node_kind.cores or 0) * (node_kind.threads_per_core or 1) for node_kind in has.node_kinds)])
+            if cpus
+            else 0
+        )
     gpus = has.gpus_per_node or 0
     return {
         "cpus-per-task": cpus // tasks if tasks and has.shared is not False else 0,

@@ -111,10 +111,17 @@ def _of_site(given: Given, variable: str) -> str:
     site = whole(given.site)
     rows = site.network.variables if site is not None and site.network is not None else []
     if any(
-        one.status == "avoid" and fnmatchcase(variable, one.name) and variable not in one.except_for for one in rows
+        transport_variable.status == "avoid"
+        and fnmatchcase(variable, transport_variable.name)
+        and variable not in transport_variable.except_for
+        for transport_variable in rows
     ):
         return ""
-    said = {one.value for one in rows if one.name == variable and one.status in _GOOD and one.value}
+    said = {
+        transport_variable.value
+        for transport_variable in rows
+        if transport_variable.name == variable and transport_variable.status in _GOOD and transport_variable.value
+    }
     if len(said) == 1:
         return said.pop()
     return given.site.interface if variable.endswith("_IFNAME") and not said else ""
@@ -149,7 +156,7 @@ def cpus_for_srun(given: Given) -> Fix | None:
 def _maps(step: Step) -> bool:
     """Return whether a step says by number or mask to which CPUs its tasks are bound."""
     bound = [link.option("cpu-bind") for link in step.links]
-    return any(one is not None and one.value is not None and b"_cpu:" in one.value.raw for one in bound)
+    return any(option is not None and option.value is not None and b"_cpu:" in option.value.raw for option in bound)
 
 
 def _crowded(given: Given, step: Step) -> bool:
@@ -213,5 +220,5 @@ def assigned(given: Given, name: str, value: str) -> Fix | None:
 
 def _value(source: bytes, span: Span, name: bytes, value: bytes) -> Edit | None:
     """Change what is assigned at *span*, where it is one plain word."""
-    found = re.compile(name + rb"=([\w.,:/+@%^-]*|\"[^\"$`\\\n]*\"|'[^'\n]*')(?=[\s;&|)]|\Z)").match(source, span.start)
-    return Edit(Span(*found.span(1)), value, "set-env") if found else None
+    match = re.compile(name + rb"=([\w.,:/+@%^-]*|\"[^\"$`\\\n]*\"|'[^'\n]*')(?=[\s;&|)]|\Z)").match(source, span.start)
+    return Edit(Span(*match.span(1)), value, "set-env") if match else None

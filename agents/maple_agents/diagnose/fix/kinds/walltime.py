@@ -60,8 +60,12 @@ def longest(given: Given) -> float | None:
         "queue": settings.value("queue") or site.default_partition.encode(),
         "qos": settings.value("qos") or site.default_qos.encode(),
     }
-    rows = [one for one in site.partitions if named.get(one.selector) == one.name.encode() and not one.constraint]
-    return float(min((one.max_walltime for one in rows if one.max_walltime), default=0)) or None
+    rows = [
+        partition
+        for partition in site.partitions
+        if named.get(partition.selector) == partition.name.encode() and not partition.constraint
+    ]
+    return float(min((partition.max_walltime for partition in rows if partition.max_walltime), default=0)) or None
 
 
 def asked(job: Job, scheduler: str) -> float | None:

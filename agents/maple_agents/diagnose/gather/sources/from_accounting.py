@@ -87,8 +87,8 @@ def script(job_id: str, commands: Commands) -> bytes | None:
     It is printed under a heading of two lines: what it is, and a rule of dashes (sacct(1), --batch-script).
     """
     said = commands.ask("sacct", ["-B", "-j", job_id])
-    found = re.search(r"\A[^\n]*\n-+\n(#!.*)\Z", said.out, re.DOTALL) if said is not None and not said.code else None
-    return found[1].encode("utf-8", "surrogateescape") if found else None
+    match = re.search(r"\A[^\n]*\n-+\n(#!.*)\Z", said.out, re.DOTALL) if said is not None and not said.code else None
+    return match[1].encode("utf-8", "surrogateescape") if match else None
 
 
 def _rows(job_id: str, commands: Commands) -> list[Mapping[str, str]]:
@@ -121,8 +121,8 @@ def _comments(row: Mapping[str, str]) -> Sequence[str]:
 
 def _failed(row: Mapping[str, str]) -> str:
     """Return a step that failed in Slurm's words: `0: OUT_OF_MEMORY 0:125 on n3`."""
-    found = _STEP.fullmatch(row["JobID"])
-    words = "%s: %s %s" % (found[1] if found else row["JobID"], row["State"], row.get("ExitCode", ""))
+    match = _STEP.fullmatch(row["JobID"])
+    words = "%s: %s %s" % (match[1] if match else row["JobID"], row["State"], row.get("ExitCode", ""))
     where = row.get("NodeList", "")
     return words.strip() + (" on %s" % where if where and where not in _NOTHING else "")
 

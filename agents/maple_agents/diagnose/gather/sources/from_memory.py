@@ -27,10 +27,10 @@ def remembered(job_id: str) -> Told | None:
 
 
 def _told(job_id: str) -> Told | None:
-    found = submission(job_id)
-    if found is None:
+    record = submission(job_id)
+    if record is None:
         return None
-    return _of_record(found, job_id, whole=is_meant(job_id, found.job))
+    return _of_record(record, job_id, whole=is_meant(job_id, record.job))
 
 
 def _of_record(record: Record, job_id: str, whole: bool) -> Told:
@@ -84,7 +84,7 @@ def _outcome(outcome: Outcome | None) -> dict[str, Any]:
         "signal": outcome.signal,
         "started": outcome.started,
         "ended": outcome.ended,
-        "nodes": tuple(one for one in outcome.nodes.split(",") if one) if "[" not in outcome.nodes else (),
+        "nodes": tuple(part for part in outcome.nodes.split(",") if part) if "[" not in outcome.nodes else (),
         "stdout": outcome.output if outcome.output and NO_INDEX not in outcome.output else None,
         "stderr": outcome.error if outcome.error and NO_INDEX not in outcome.error else None,
     }

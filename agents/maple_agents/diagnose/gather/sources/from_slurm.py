@@ -69,7 +69,7 @@ def ask(job: Job, commands: Commands) -> Told:
 
 def read_shown(text: str, job_id: str, name: str) -> dict[str, str]:
     """Return the fields of that job in what `scontrol show job` says; *name*: its own, as squeue told it."""
-    own = [one for one in slurm_details.scontrol_records(text, (name,)) if job_id in (one.id, one.number)]
+    own = [record for record in slurm_details.scontrol_records(text, (name,)) if job_id in (record.id, record.number)]
     return {"JobId": own[0].number, **own[0].fields} if own else {}
 
 
@@ -160,9 +160,9 @@ def _said(text: str | None) -> str:
 
 def failed_first(tasks: list[Job]) -> list[Job]:
     """Return the tasks that failed, first the one that ended first; where none did, those that go on, else all."""
-    failed = [one for one in tasks if one.ending is not None and one.ending.reason is not EndReason.COMPLETED]
-    others = [one for one in tasks if one.state is JobState.RUNNING] or tasks
-    return sorted(failed or others, key=lambda one: (one.ended or float("inf"), one.array_index or 0))
+    failed = [job for job in tasks if job.ending is not None and job.ending.reason is not EndReason.COMPLETED]
+    others = [job for job in tasks if job.state is JobState.RUNNING] or tasks
+    return sorted(failed or others, key=lambda job: (job.ended or float("inf"), job.array_index or 0))
 
 
 def asked_by_partition(fields: Mapping[str, str], commands: Commands) -> dict[str, str]:

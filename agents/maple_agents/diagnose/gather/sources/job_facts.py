@@ -95,7 +95,7 @@ def _says_nothing(value: object) -> bool:
 
 def how_it_ended(told: Told) -> Ended:
     """Return that part of what is told; a state that nobody said is unknown."""
-    ended = Ended(**{one.name: getattr(told, one.name) for one in fields(Ended)})
+    ended = Ended(**{field.name: getattr(told, field.name) for field in fields(Ended)})
     return ended if ended.state in STATES else replace(ended, state="unknown")
 
 

@@ -153,18 +153,18 @@ class Assembler:
 
     def _loosely(self, unit: Unit, line: Line) -> bool:
         """A message may have more lines that are not indented; few are taken, and none that begins something else."""
-        told, before = line.told, unit.lines[-1].told
+        prefix, before = line.told, unit.lines[-1].told
         if (
             unit.traceback is None
             and "terminate called" not in unit.lines[0].words
             or unit.loose >= LOOSE
-            or told.moment
-            or told.level
-            and told.level != before.level
+            or prefix.moment
+            or prefix.level
+            and prefix.level != before.level
         ):
             return False
         if (
-            severity(line.words, told.level) == Severity.FATAL
+            severity(line.words, prefix.level) == Severity.FATAL
             or is_progress(line.words)
             or re.match(r"[\w./-]+: (?:\w+: )?(?:error|warning|fatal)|\S+: line \d+:|\w+: task", line.words)
         ):
@@ -262,13 +262,13 @@ class Boxes:
 
     def field(self, voice: Voice, line: Line) -> None:
         """Read torchrun's list of failures: when the traceback's line is there, the failure is whole."""
-        found = _FIELD.match(line.words)
-        if found is None:
+        match = _FIELD.match(line.words)
+        if match is None:
             return
-        if found[1] == "time":
+        if match[1] == "time":
             voice.fields = {}
-        voice.fields[found[1]] = found[2]
-        if found[1] == "traceback" and "exitcode" in voice.fields:
+        voice.fields[match[1]] = match[2]
+        if match[1] == "traceback" and "exitcode" in voice.fields:
             self._failure(voice)
 
     def _failure(self, voice: Voice) -> None:

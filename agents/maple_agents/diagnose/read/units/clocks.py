@@ -47,24 +47,24 @@ class Clock:
     def read(self, text: str, start: int = 0) -> tuple[Moment | None, int]:
         """Return the time that stands at *start*, and where it ends; (None, start) for none."""
         for pattern in (_DATED, _SHORT, _CCL, _SYSLOG, _CLOCK, _EPOCH):
-            found = pattern.match(text, start)
-            moment = self._moment(found) if found else None
-            if found and moment:
-                return moment, found.end()
+            match = pattern.match(text, start)
+            moment = self._moment(match) if match else None
+            if match and moment:
+                return moment, match.end()
         return None, start
 
     def said(self, text: str) -> Moment | None:
         """Return the time that the words tell of what they tell."""
-        found = _SAID.search(text)
-        return self._moment(found) if found else None
+        match = _SAID.search(text)
+        return self._moment(match) if match else None
 
     def month_day(self, day: str, clock: str) -> Moment | None:
         """Return the time of glog: `1121` or, as torch writes it, `317`; `00:32:33.234761164`."""
         month, number = int(day[:-2]), int(day[-2:])
         return self._of(self._year(month, number), month, number, clock)
 
-    def _moment(self, found: re.Match[str]) -> Moment | None:
-        said = {name: value for name, value in found.groupdict().items() if value}
+    def _moment(self, match: re.Match[str]) -> Moment | None:
+        said = {name: value for name, value in match.groupdict().items() if value}
         part = float("0." + said["part"][1:]) if "part" in said else 0.0
         if "epoch" in said:
             return Moment(int(said["epoch"]) + part)

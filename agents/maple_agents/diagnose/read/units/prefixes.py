@@ -109,12 +109,12 @@ def labels(texts: Iterable[str]) -> Labels:
         if not text.strip():
             continue
         lines += 1
-        if (found := _NUMBERED.match(text)) is not None:
-            numbers.append(found["rank"])
-        elif text.startswith("[") and (found := _SQUARE.match(text)) is not None:
-            squares.append(found["rank"])
-        elif (found := _HOSTED.match(text)) is not None and not _NO_HOST.match(found["host"]):
-            hosts[found["host"]] = hosts.get(found["host"], 0) + 1
+        if (match := _NUMBERED.match(text)) is not None:
+            numbers.append(match["rank"])
+        elif text.startswith("[") and (match := _SQUARE.match(text)) is not None:
+            squares.append(match["rank"])
+        elif (match := _HOSTED.match(text)) is not None and not _NO_HOST.match(match["host"]):
+            hosts[match["host"]] = hosts.get(match["host"], 0) + 1
         elif text[:1].isalpha() and _PALS.match(text):
             pals += 1
     sure = frozenset(host for host, seen in hosts.items() if _STRICT_HOST.match(host) or seen >= max(3, lines // 10))
@@ -140,14 +140,14 @@ def prefix(text: str, used: Labels, clock: Clock | None) -> Prefix:
 
 def node_said(words: str) -> str:
     """Return the node that a scheduler's or launcher's message speaks of, "" for none."""
-    found = _SLURM.search(words)
-    return next((one for one in found.groups() if one), "") if found else ""
+    match = _SLURM.search(words)
+    return next((group for group in match.groups() if group), "") if match else ""
 
 
 def rank_said(words: str) -> int | None:
     """Return the rank that such a message speaks of, None for none."""
-    found = _RANK_SAID.search(words)
-    return next((int(one) for one in found.groups() if one), None) if found else None
+    match = _RANK_SAID.search(words)
+    return next((int(group) for group in match.groups() if group), None) if match else None
 
 
 def bare(text: str, ranks: Collection[int] = ()) -> str:
@@ -155,74 +155,74 @@ def bare(text: str, ranks: Collection[int] = ()) -> str:
 
     *ranks*: those that said it; only where one of these stands before the words is a bare number a label.
     """
-    found = _NUMBERED.match(text)
-    used = Labels(numbered=found is not None and int(found["rank"]) in ranks)
+    match = _NUMBERED.match(text)
+    used = Labels(numbered=match is not None and int(match["rank"]) in ranks)
     return text[prefix(text, used, Clock()).start :]
 
 
-def _step(text: str, told: Prefix, used: Labels, clock: Clock | None) -> int:
+def _step(text: str, prefix: Prefix, used: Labels, clock: Clock | None) -> int:
     """Return where the next words begin; the same place where nothing more is recognised."""
-    start = told.start
+    start = prefix.start
     first = text[start : start + 1]
     if first == "[" and (found := _BRACKETED.match(text, start) or (used.square and _SQUARE.match(text, start))):
-        return _taken(found, told, clock)
-    if (first.isalpha() or first == "(") and (found := _worded(text, start, told, used)):
-        return _taken(found, told, clock)
-    if used.numbered and told.rank is None and (found := _NUMBERED.match(text, start)):
-        return _taken(found, told, clock)
+        return _taken(found, prefix, clock)
+    if (first.isalpha() or first == "(") and (found := _worded(text, start, prefix, used)):
+        return _taken(found, prefix, clock)
+    if used.numbered and prefix.rank is None and (found := _NUMBERED.match(text, start)):
+        return _taken(found, prefix, clock)
     if (
         clock is not None
-        and told.moment is None
+        and prefix.moment is None
         and (first.isdigit() or first in "[ABCDEFGHIJKLMNOPQRSTUVWXYZ" and first)
     ):
-        told.moment, end = clock.read(text, start)
+        prefix.moment, end = clock.read(text, start)
         if end > start:
             return end
-    return _level(text, start, told)
+    return _level(text, start, prefix)
 
 
-def _worded(text: str, start: int, told: Prefix, used: Labels) -> re.Match[str] | None:
+def _worded(text: str, start: int, prefix: Prefix, used: Labels) -> re.Match[str] | None:
     first = text[start]
     if first == "(":
         return _RAY.match(text, start) or _SPELLED.match(text, start)
-    found = _GLOG.match(text, start) if first in "IWEF" else None
-    found = found or (_SPELLED.match(text, start) if first in "rR" else None)
-    found = found or _NCCL.match(text, start) or _PALS.match(text, start)
-    if found is None and not told.node and (hosted := _HOSTED.match(text, start)):
-        sure = told.moment is not None and _STRICT_HOST.match(hosted["host"])  # as syslog writes it
+    match = _GLOG.match(text, start) if first in "IWEF" else None
+    match = match or (_SPELLED.match(text, start) if first in "rR" else None)
+    match = match or _NCCL.match(text, start) or _PALS.match(text, start)
+    if match is None and not prefix.node and (hosted := _HOSTED.match(text, start)):
+        sure = prefix.moment is not None and _STRICT_HOST.match(hosted["host"])  # as syslog writes it
         return hosted if sure or hosted["host"] in used.hosts else None
-    return found
+    return match
 
 
-def _taken(found: re.Match[str], told: Prefix, clock: Clock | None) -> int:
-    groups = {name: value for name, value in found.groupdict().items() if value is not None}
+def _taken(match: re.Match[str], prefix: Prefix, clock: Clock | None) -> int:
+    groups = {name: value for name, value in match.groupdict().items() if value is not None}
     for name in ("rank", "tagged", "numbered"):
-        if name in groups and told.rank is None:
-            told.rank = int(groups[name])
-    if found.re is _BRACKETED and "rank" in groups and "[" not in found.string[: found.start()]:
-        told.rank = int(groups["rank"])  # torch's own; a number before it is that of the task
+        if name in groups and prefix.rank is None:
+            prefix.rank = int(groups[name])
+    if match.re is _BRACKETED and "rank" in groups and "[" not in match.string[: match.start()]:
+        prefix.rank = int(groups["rank"])  # torch's own; a number before it is that of the task
     if "local" in groups:
-        told.local = int(groups["local"])
-    if "device" in groups and told.local is None:
-        told.local = int(groups["device"])
-    told.node = told.node or groups.get("host", "")
-    told.pid = told.pid or groups.get("pid", "")
+        prefix.local = int(groups["local"])
+    if "device" in groups and prefix.local is None:
+        prefix.local = int(groups["device"])
+    prefix.node = prefix.node or groups.get("host", "")
+    prefix.pid = prefix.pid or groups.get("pid", "")
     if "glog_short" in groups:  # older releases tell no time
-        told.level = told.level or LEVELS[groups["glog_short"].upper()]
+        prefix.level = prefix.level or LEVELS[groups["glog_short"].upper()]
     if "glog" in groups:
-        told.level = told.level or LEVELS[groups["glog"].upper()]
-        if clock is not None and told.moment is None:
-            told.moment = clock.month_day(groups["day"], groups["clock"])
-    return found.end()
+        prefix.level = prefix.level or LEVELS[groups["glog"].upper()]
+        if clock is not None and prefix.moment is None:
+            prefix.moment = clock.month_day(groups["day"], groups["clock"])
+    return match.end()
 
 
-def _level(text: str, start: int, told: Prefix) -> int:
-    found = _LEVEL.match(text, start)
-    if found is not None and found.end() > start:
-        told.level = told.level or LEVELS.get(found["level"], found["level"])
-        return found.end()
-    if start and (found := _BETWEEN.match(text, start)):
-        return found.end()
+def _level(text: str, start: int, prefix: Prefix) -> int:
+    match = _LEVEL.match(text, start)
+    if match is not None and match.end() > start:
+        prefix.level = prefix.level or LEVELS.get(match["level"], match["level"])
+        return match.end()
+    if start and (match := _BETWEEN.match(text, start)):
+        return match.end()
     return start
 
 
@@ -235,8 +235,8 @@ def bracketed(line: bytes) -> int | None:
 
 def numbered(line: bytes) -> int | None:
     """Return the number of `3: …`, `  12: …`."""
-    found = _NUMBERED_BYTES.match(line)
-    return int(found[1]) if found else None
+    match = _NUMBERED_BYTES.match(line)
+    return int(match[1]) if match else None
 
 
 def speaker(data: bytes, lines: Sequence[bytes]) -> Speaker | None:
@@ -255,7 +255,7 @@ def ranks(lines: Sequence[bytes], rank_of: Speaker) -> set[int]:
     labels = heads - unsure
     if unsure:
         labels |= {line[:LABEL] for line in lines if HEAD(line) in unsure}
-    return {rank for one in labels if (rank := rank_of(one)) is not None}
+    return {rank for label in labels if (rank := rank_of(label)) is not None}
 
 
 def _unsure(head: bytes) -> bool:

@@ -59,19 +59,19 @@ class Traceback:
         return self.last == ("code" if _MARKS.match(words) else "frame")
 
     def would_frame(self, words: str) -> bool:
-        found = FRAME.match(words)
-        return found is not None and (self.base is None or len(found["indent"]) == self.base + 2)
+        match = FRAME.match(words)
+        return match is not None and (self.base is None or len(match["indent"]) == self.base + 2)
 
     @property
     def done(self) -> bool:
         return bool(self.exception)
 
     def _frame(self, words: str) -> bool:
-        found = FRAME.match(words)
-        if found is None or not self.would_frame(words):
+        match = FRAME.match(words)
+        if match is None or not self.would_frame(words):
             return False
-        self.base = max(0, len(found["indent"]) - 2)
-        self.frames.append((found["file"], int(found["line"])))
+        self.base = max(0, len(match["indent"]) - 2)
+        self.frames.append((match["file"], int(match["line"])))
         self.last = "frame"
         return True
 
@@ -83,13 +83,13 @@ class Traceback:
         return True
 
     def _raised(self, words: str, next_to: bool) -> bool:
-        found = RAISED.match(words)
+        match = RAISED.match(words)
         indent = len(words) - len(words.lstrip())
-        if found is None or not (indent == self.base or self.base is None and next_to):
+        if match is None or not (indent == self.base or self.base is None and next_to):
             return False
-        if not _is_exception(found["name"], bool(found["colon"]), next_to):
+        if not _is_exception(match["name"], bool(match["colon"]), next_to):
             return False
-        self.exception = found["name"]
+        self.exception = match["name"]
         return True
 
 
