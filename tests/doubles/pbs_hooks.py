@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import types
@@ -54,3 +55,7 @@ def run_hook(path: str, job: object, settings: Mapping[str, object], kind: int =
         patch.setitem(sys.modules, "pbs", double)
         exec(compile(text, path, "exec"), {"__name__": "hook"})
     return Heard(len(accepted), logged)
+
+
+if __name__ == "__main__":  # a hook, the kind of the event, and the job's attributes
+    run_hook(sys.argv[1], HookJob(**json.loads(sys.argv[3])), {}, int(sys.argv[2]))

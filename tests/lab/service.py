@@ -26,9 +26,18 @@ def serving(directory: str, environment: Mapping[str, str], wanted: bool) -> Ite
     if not wanted:
         yield
         return
-    settings, log = f"{directory}/maple/daemon.toml", f"{directory}/log/maple-daemon.out"
+    settings = f"{directory}/maple/daemon.toml"
     with open(settings, "w", encoding="utf-8") as file:
         file.write(SETTINGS.format(directory))
+    with running(directory, settings, f"{directory}/maple/daemon.sock", environment):
+        yield
+
+
+@contextmanager
+def running(directory: str, settings: str, socket: str, environment: Mapping[str, str]) -> Iterator[None]:
+    """Run a service with these settings, and end it. Raises `LabError` where it does not start."""
+    log = f"{directory}/log/maple-daemon.out"
+    os.makedirs(os.path.dirname(log), exist_ok=True)
     program = os.path.join(os.path.dirname(sys.executable), "maple-daemon")
     with open(log, "ab") as said:
         service = subprocess.Popen(
@@ -36,7 +45,7 @@ def serving(directory: str, environment: Mapping[str, str], wanted: bool) -> Ite
             stdout=said, stderr=said, start_new_session=True, cwd="/",
         )  # fmt: skip
     try:
-        _ready(service, f"{directory}/maple/daemon.sock", log)
+        _ready(service, socket, log)
         yield
     finally:
         service.terminate()

@@ -23,11 +23,21 @@ def slurm_sites() -> list[str]:
     return [name for name in ids() if load(name).scheduler == "slurm" and load(name).kinds]
 
 
+def scheduler_of(site_id: str) -> str:
+    """Return "slurm" or "pbs". Raises `ValueError` when there is no such site."""
+    return load(site_id).scheduler
+
+
+def lab_sites() -> list[str]:
+    """Return the ids of every site that a lab can have the shape of."""
+    return [*slurm_sites(), *(name for name in ids() if load(name).scheduler == "pbs")]
+
+
 def shape_of_site(site_id: str, nodes: int = 4, others: int = 2) -> Shape:
     """Return the shape of the site of that id. Raises `ValueError` when there is none, or it does not run Slurm."""
     site = load(site_id)
     if site.scheduler != "slurm":
-        raise ValueError(f"{site_id} runs {site.scheduler}; make lab is a Slurm, of one of: {', '.join(slurm_sites())}")
+        raise ValueError(f"{site_id} runs {site.scheduler}: this lab is a Slurm, of one of: {', '.join(slurm_sites())}")
     return shape_of(site, nodes, others)
 
 

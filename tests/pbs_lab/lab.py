@@ -148,6 +148,18 @@ class PbsLab:
         quiet = "z" in request.letters
         return Submitted(job, 0, "" if quiet else f"{job}\n", "")
 
+    def request(self, job: str) -> Request:
+        """Return what a job that has not begun asks for."""
+        return self._jobs[job].request
+
+    def forget(self, job: str) -> None:
+        """Take back a job that has not begun."""
+        del self._jobs[job]
+
+    def end_what_runs(self) -> None:
+        """End every process on every host, and with them the job that runs."""
+        self._up.end_what_runs()
+
     def run(self, job: str, timeout: float = 60) -> Ended:
         """Place the job, run it to its end or to the deadline in seconds, and end all that it left running.
 

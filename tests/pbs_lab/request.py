@@ -49,12 +49,13 @@ def read(words: Sequence[str], stdin: bytes, cwd: str, environment: Mapping[str,
         options, operands = getopt.getopt(list(words), OPTIONS)
     except getopt.GetoptError as error:
         raise Refused(f"qsub: {error}\n{USAGE}", 2) from None
-    if len(operands) > 1:
+    command = list(words[: len(words) - len(operands)])[-1:] == ["--"]
+    if (len(operands) > 1 or command) and not (command and operands):
         raise Refused(USAGE, 2)
-    script, name = _script(operands, stdin, cwd)
+    script, name = (_executable(operands), "STDIN") if command else _script(operands, stdin, cwd)
     letters = _letters(options)
     prefix = letters.get("C", environment.get("PBS_DPREFIX", "#PBS"))
-    own = _directives(script, prefix[:32]) if prefix else []
+    own = _directives(script, prefix[:32]) if prefix and not command else []
     merged = {**_letters(own), **letters}
     merged.pop("C", None)
     resources = {**_resources(own, first=True), **_resources(options, first=False)}
@@ -75,6 +76,12 @@ def _script(operands: Sequence[str], stdin: bytes, cwd: str) -> tuple[bytes, str
             return file.read(), os.path.basename(path)
     except OSError as error:
         raise Refused(f"qsub: script file:: {error.strerror}", 1) from None
+
+
+def _executable(words: Sequence[str]) -> bytes:
+    """Return a script that becomes the program behind `--`; PBS looks for no program in PATH."""
+    start = f"exec {shlex.join(words)}" if words[0].startswith("/") else "exit 254"
+    return f"#!/bin/sh\n{start}\n".encode("utf-8", "surrogateescape")
 
 
 def _letters(options: Sequence[tuple[str, str]]) -> dict[str, str]:

@@ -79,8 +79,9 @@ def lines(placed: Iterable[File]) -> list[str]:
     if "maple_job_end.py" in found:
         return [
             "hooks: on the PBS server, which has to see the same spool:",
-            "    qmgr -c 'create hook maple event=jobobit' -c 'set hook maple alarm=5' \\\n"
-            f"         -c 'import hook maple application/x-python default {found['maple_job_end.py']}'",
+            "    qmgr -c 'create hook maple event=jobobit'\n"  # one -c a call: of several, qmgr does the last
+            "    qmgr -c 'set hook maple alarm=5'\n"
+            f"    qmgr -c 'import hook maple application/x-python default {found['maple_job_end.py']}'",
             "hooks: where nodes see that spool too and root may write it; else only jobs that Maple changed are known:",
             "    qmgr -c 'set hook maple event += execjob_epilogue'",
         ]
