@@ -21,7 +21,7 @@ demo: setup ## a broken job on a lab cluster, first bare, then through Maple
 	@$(BIN)/python tests/lab/demo.py
 
 test: setup callers-venv miniapps-venv ## every test
-	@PYTEST="$(PYTEST)" tests/halves.sh
+	@PYTEST="$(PYTEST)" tests/parts.sh
 
 lab: setup ## a shell on a lab cluster in the shape of a site: make lab SITE=ncsa-delta; MAPLE=1: with Maple in front
 	@$(if $(filter 1,$(MAPLE)),env -u MAPLE) $(BIN)/python tests/lab/shell.py --site $(SITE) $(if $(filter 1,$(MAPLE)),--maple)

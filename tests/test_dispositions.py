@@ -7,7 +7,9 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -66,38 +68,62 @@ def test_the_tests_may_be_started_from_a_shell_that_ignores_signals() -> None:
 
 
 PYTEST = """#!/bin/sh
-# Stands for pytest: the half with the labs is told folders, the other one which of them to leave out.
-case "$*" in
-*--ignore=*) half=computes ;;
-*) half=labs ;;
-esac
-. "./$half.sh"
+# Stands for pytest: what a part is to do stands in a file of its name, for most nothing.
+for word; do part=$word; done
+echo "$*" >>words
+[ ! -e "$(echo "$part" | tr / -).sh" ] || . "./$(echo "$part" | tr / -).sh"
 """
 
 
-def halves(folder: Path, labs: str, computes: str) -> subprocess.CompletedProcess[str]:
-    """Both halves, by what each is to do."""
+def parts(folder: Path, does: Mapping[str, str] = MappingProxyType({})) -> subprocess.CompletedProcess[str]:
+    """Run all parts, by what each is to do."""
     (folder / "tests").mkdir()
-    shutil.copy(os.path.join(ROOT, "tests", "halves.sh"), folder / "tests")
-    for name, text in (("pytest", PYTEST), ("labs.sh", labs), ("computes.sh", computes)):
+    shutil.copy(os.path.join(ROOT, "tests", "parts.sh"), folder / "tests")
+    for name, text in (("pytest", PYTEST), *((part.replace("/", "-") + ".sh", text) for part, text in does.items())):
         (folder / name).write_text(text)
     (folder / "pytest").chmod(0o755)
-    words = ["/bin/sh", str(folder / "tests" / "halves.sh")]
+    words = ["/bin/sh", str(folder / "tests" / "parts.sh")]
     return subprocess.run(words, env={**os.environ, "PYTEST": "./pytest"}, capture_output=True, text=True, timeout=60,
                           start_new_session=True)  # fmt: skip
 
 
 @pytest.mark.parametrize(("labs", "computes", "code"), [(0, 0, 0), (1, 0, 1), (0, 1, 1)])
-def test_all_tests_have_passed_where_both_halves_have(labs: int, computes: int, code: int, tmp_path: Path) -> None:
-    """And what the half in the background said is shown as well."""
-    done = halves(tmp_path, f"echo one; exit {labs}", f"echo other; exit {computes}")
-    assert (done.returncode, done.stdout.split()) == (code, ["one", "other"])
+def test_all_tests_have_passed_where_every_part_has(labs: int, computes: int, code: int, tmp_path: Path) -> None:
+    """And what a part that failed said is shown at the end, of the others the last line."""
+    done = parts(
+        tmp_path, {"tests/lab": f"echo much; echo one; exit {labs}", "tests": f"echo more; echo other; exit {computes}"}
+    )
+    assert done.returncode == code
+    assert ("much" in done.stdout, "more" in done.stdout) == (bool(labs), bool(computes))
+    assert {"one", "other"} <= set(done.stdout.replace(":", " ").split())
 
 
-def test_who_interrupts_the_tests_ends_both_halves(tmp_path: Path) -> None:
-    """A shell has what it starts in the background ignore SIGINT, which would leave that half running."""
+def test_a_part_that_never_ran_has_not_passed(tmp_path: Path) -> None:
+    """A lane that was killed leaves the part that it ran to nobody."""
+    done = parts(tmp_path, {"tests/daemon": "kill -KILL $PPID"})
+    assert done.returncode == 1
+
+
+def test_every_test_is_in_one_part(tmp_path: Path) -> None:
+    """However folders come and go."""
+    assert parts(tmp_path).returncode == 0
+    asked = [line.split()[2:] for line in (tmp_path / "words").read_text().splitlines()]
+    for path in Path(ROOT, "tests").rglob("test_*.py"):
+        name = path.relative_to(ROOT).as_posix()
+        those = [
+            words[-1]
+            for words in asked
+            if name.startswith(words[-1] + "/")
+            and not any(name.startswith(word.removeprefix("--ignore=") + "/") for word in words[:-1])
+        ]
+        assert len(those) == 1, (name, those)
+    assert all(Path(ROOT, words[-1]).is_dir() for words in asked)
+
+
+def test_who_interrupts_the_tests_ends_every_part(tmp_path: Path) -> None:
+    """A shell has what it starts in the background ignore SIGINT, which would leave them running."""
     waits = "trap 'echo interrupted; exit 2' INT; touch waits; for _ in $(seq 300); do sleep 0.1; done; echo never"
-    ends = "until [ -e waits ]; do sleep 0.05; done; kill -INT $PPID; exit 2"
-    done = halves(tmp_path, ends, waits)
+    ends = "until [ -e waits ]; do sleep 0.05; done; kill -INT $(cut -d ' ' -f 4 /proc/$PPID/stat); sleep 30"
+    done = parts(tmp_path, {"tests/submit_filter": waits, "tests/reality": ends})
     assert done.returncode == 130
-    assert (tmp_path / "build" / "other-half.log").read_text() == "interrupted\n"
+    assert (tmp_path / "build" / "tests" / "tests-submit_filter.running").read_text() == "interrupted\n"
