@@ -59,10 +59,14 @@ class RuleCase(NamedTuple):
 
 def cases(folder: str = FOLDER) -> list[RuleCase]:
     """Return every case, sorted by rule and name. Raises `ValueError` with one line for a key that is not known."""
-    found = []
-    for file in sorted(os.listdir(folder)):
-        found += [_read(file, row) for row in rows(os.path.join(folder, file), KEYS)]
-    return found
+    return list(_cases(folder))
+
+
+@cache
+def _cases(folder: str) -> tuple[RuleCase, ...]:
+    """Read them: a dozen modules of tests ask for the same."""
+    files = sorted(os.listdir(folder))
+    return tuple(_read(file, row) for file in files for row in rows(os.path.join(folder, file), KEYS))
 
 
 def scripts(folder: str = FOLDER) -> Iterator[tuple[str, bytes]]:

@@ -11,11 +11,11 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from maple_submit_filter.answer.decision import Decision, decide
+from maple_submit_filter.answer.decision import Decision
 from maple_submit_filter.types.findings import Finding
 from maple_submit_filter.types.launch_plan import Breach, Group, Process, Step
 
-from tests.submit_filter.test_worlds_kept_everywhere import everything
+from tests.submit_filter.test_worlds_kept_everywhere import decisions
 
 FOLDER = Path(__file__).resolve().parents[1] / "cases" / "seen"
 SHOWN = 4  # processes of a group; of all of them there is a sum
@@ -24,8 +24,7 @@ SHOWN = 4  # processes of a group; of all of them there is a sum
 def blocks() -> dict[str, str]:
     """Return the text of each file by its name: scripts of one kind, or of one rule's number in the hundreds."""
     files: dict[str, list[str]] = {}
-    for name, asked, site, read in everything():
-        decision = decide(asked, site, read)
+    for (name, asked, _, _), decision in decisions():
         kind = name[:4].lower() + "xx" if name.startswith("MPL") else name.partition("/")[0]
         files.setdefault(f"{kind}.txt", []).append(block(name, decision, asked.script or b""))
     return {name: "\n".join(sorted(text)) + "\n" for name, text in files.items()}

@@ -6,7 +6,7 @@ import hashlib
 from typing import Optional
 
 import pytest
-from maple_submit_filter.answer.decision import decide
+from maple_submit_filter.answer.decision import Decision, decide
 from maple_submit_filter.answer.fate import fates
 from maple_submit_filter.answer.reply import answered, handed_over
 from maple_submit_filter.answer.report import FIXED, report
@@ -18,28 +18,29 @@ from tests.submit_filter import rule_cases
 from tests.submit_filter.test_offers import CASES, decided
 
 
-def submitted(case: rule_cases.RuleCase, mode: str) -> Reply:
-    """Return what the front is told to do where the case is submitted in *mode*."""
+def submitted(case: rule_cases.RuleCase, mode: str, decision: Decision) -> Reply:
+    """Return what the front is told to do where the case, of which that was decided, is submitted in *mode*."""
     asked = case.submission
     request = Request(bytes(16), hashlib.sha256(asked.script or b"").digest(), asked, 1, 0, False, True)
-    return answered(request, case.site, Policy(mode), mode, decide(asked, case.site, case.read))
+    return answered(request, case.site, Policy(mode), mode, decision)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_check_says_of_a_fix_is_what_submitting_does(case: rule_cases.RuleCase) -> None:
     """A finding is fixed automatically if and only if the submitted job differs, and then it is gone."""
-    decision = handed_over(case.submission, decide(case.submission, case.site, case.read))
+    made = decide(case.submission, case.site, case.read)
+    decision = handed_over(case.submission, made)
     says = fates(decision, "repair")
     fixed = [one for one in decision.findings if says(one).startswith(FIXED)]
-    assert bool(fixed) == (submitted(case, "repair").change is not None)
+    assert bool(fixed) == (submitted(case, "repair", made).change is not None)
     if decision.repaired is not None:
-        made = decision.repaired
-        script = case.submission.script if made.script is None else made.script
-        after = decide(case.submission._replace(script=script, argv=made.argv), case.site, case.read)
+        new = decision.repaired
+        script = case.submission.script if new.script is None else new.script
+        after = decide(case.submission._replace(script=script, argv=new.argv), case.site, case.read)
         assert not [one for one in after.findings if one.proven]
         assert {one for one in decision.findings if one.proven} == set(fixed)
     for mode in ("observe", "warn"):
-        assert submitted(case, mode).change is None
+        assert submitted(case, mode, made).change is None
         assert not any(FIXED in line for line in report(decision.findings, b"\n" * 99, "j", fates(decision, mode)))
 
 

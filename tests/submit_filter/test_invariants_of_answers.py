@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator
-from functools import cache
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
 import pytest
 from maple_submit_filter import rules as registry
@@ -18,8 +17,9 @@ from maple_submit_filter.types.findings import Finding
 from maple_submit_filter.types.submission import Submission
 
 from tests.bench.scripts import script
-from tests.submit_filter.test_worlds_kept_everywhere import everything
+from tests.submit_filter.test_worlds_kept_everywhere import decisions, everything
 
+Of = TypeVar("Of")
 STARTS = ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.exec", "os.system", "socket.connect")
 HOSTILE = b"""\
 #!/bin/bash
@@ -28,11 +28,12 @@ srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-id="a\x85sbatch: b\x0bqsub: c
 """
 
 
-@cache
-def some() -> list[Any]:
-    """A third of every submission in the tree."""
-    every = list(everything())
-    return random.Random(20261124).sample(every, len(every) // 3)
+SEED = 20261124
+
+
+def some(every: Sequence[Of]) -> list[Of]:
+    """A third of what there is of each submission in the tree."""
+    return random.Random(SEED).sample(every, len(every) // 3)
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def started() -> Iterator[list[str]]:
 
 def test_deciding_starts_nothing_but_bash_and_connects_to_nobody(started: list[str]) -> None:
     """Sites limit how often their scheduler may be asked; a submission asks it nothing but to submit."""
-    made = [decide(asked, site, read) for _, asked, site, read in some()]
+    made = [decide(asked, site, read) for _, asked, site, read in some(everything())]
     assert sum(decision.repaired is not None for decision in made) > 50
     assert {word for word in started} <= {"os.posix_spawn /bin/bash", "os.posix_spawn /usr/bin/bash"}
     assert started, "a repair is checked by bash, and nothing was seen"
@@ -66,12 +67,9 @@ def said(decision: Decision, source: bytes, name: bytes) -> list[str]:
 def test_no_line_that_is_said_begins_as_the_command_s_own() -> None:
     """Ten widely used tools read what the command says: whatever a script holds, no line of ours looks so."""
     asked = Submission("slurm", (b"sbatch", b"job.sh"), HOSTILE, "file", b"job.sh", b"/work", 1000, {})
-    rows = [*some(), ("hostile", asked, GENERIC_SLURM, None)]
-    lines = [
-        line
-        for _, of, site, read in rows
-        for line in said(decide(of, site, read), of.script or b"", b"job\nsbatch: x.sh")
-    ]
+    rows = [(one.asked, decision) for one, decision in some(decisions())]
+    rows.append((asked, decide(asked, GENERIC_SLURM, None)))
+    lines = [line for of, decision in rows for line in said(decision, of.script or b"", b"job\nsbatch: x.sh")]
     assert len(lines) > 500
     assert [
         line for line in lines for part in line.splitlines() if part.lstrip().startswith(("sbatch:", "qsub:"))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import Callable, Iterator, Optional
+from functools import cache
+from typing import Callable, Iterator, NamedTuple, Optional
 
 from maple_submit_filter.answer.decision import Decision, decide
 from maple_submit_filter.site.facts import Site
@@ -19,22 +20,41 @@ Play = Callable[[Submission], Decision]
 FOLDERS = (rule_cases.FOLDER, rule_cases.OF_LAUNCH)
 
 
-def everything() -> Iterator[tuple[str, Submission, Site, Optional[Callable[[bytes], Optional[bytes]]]]]:
-    """Every submission in the tree, with its name, its site, and what reads its files."""
+class Submitted(NamedTuple):
+    """A submission in the tree, with its name, its site, and what reads its files."""
+
+    name: str
+    asked: Submission
+    site: Site
+    read: Optional[Callable[[bytes], Optional[bytes]]]
+
+
+@cache
+def everything() -> tuple[Submitted, ...]:
+    """Every submission in the tree."""
+    return tuple(_everything())
+
+
+@cache
+def decisions() -> tuple[tuple[Submitted, Decision], ...]:
+    """What is decided of each: several tests look at it from their sides, and deciding is what takes their time."""
+    return tuple((one, decide(one.asked, one.site, one.read)) for one in everything())
+
+
+def _everything() -> Iterator[Submitted]:
     for kind in ("right", "tricky", "wrong"):
         for scheduler in ("slurm", "pbs"):
             for case in corpus.cases(kind, scheduler):
-                yield case.name, submission(case, "/work"), site(case.site), None
+                yield Submitted(case.name, submission(case, "/work"), site(case.site), None)
     for folder in FOLDERS:
         for one in rule_cases.cases(folder):
-            yield str(one), one.submission, one.site, one.read if one.disk is not None else None
+            yield Submitted(str(one), one.submission, one.site, one.read if one.disk is not None else None)
 
 
 def changed_worlds() -> tuple[int, dict[str, list[tuple[int, list[int], list[int]]]]]:
     """How many submissions are repaired, and of which of them a launch line starts other sizes than it declared."""
     repaired, other = 0, {}
-    for name, asked, here, read in everything():
-        decision = decide(asked, here, read)
+    for (name, asked, here, read), decision in decisions():
         if decision.repaired is None or decision.plan is None:
             continue
         repaired += 1
