@@ -291,7 +291,23 @@ EXTRAS_OF = {
     "daemon/README.md": {"daemon", "postgresql"},
     "miniapps/README.md": {"dl", "zero"},
     "packaging/README.md": {"daemon", "postgresql"},
+    "docs/administration.md": {"daemon", "postgresql"},
 }
+
+
+MOST_LINES = 40  # of a folder's README: what the folder is, its rooms, how to add one, where the tests are
+
+
+def test_the_readme_of_a_folder_is_short():
+    """Manuals stand in docs/."""
+    long = {
+        str(path): lines
+        for path in files()
+        if path.name == "README.md" and path.parent != Path(".")
+        for lines in [len((ROOT / path).read_text(encoding="utf-8").splitlines())]
+        if lines > MOST_LINES
+    }
+    assert not long
 
 
 def test_readmes_name_the_extras():

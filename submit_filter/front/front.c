@@ -1,4 +1,4 @@
-/* In place of sbatch and qsub: look at the script, ask Maple, become the real command. README.md tells the whole way. */
+/* In place of sbatch and qsub: look at the script, ask Maple, become the real command. docs/front.md tells the whole way. */
 #include "front.h"
 
 #include "launcher_words.h"

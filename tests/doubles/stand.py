@@ -174,7 +174,7 @@ class Stand:
         self.configure(helper=path, **keys)
 
     def setup(self, **lines: object) -> None:
-        """Say what the server is like that the double of qsub speaks for (tests/doubles/README.md has the names)."""
+        """Say what the server is like that the double of qsub speaks for (qsub/README.md has the names)."""
         text = "".join("%s=%s\n" % (name, str(value).replace("\n", "\\n")) for name, value in lines.items())
         self.write(os.path.join(self.folder, "server"), text.encode())
 

@@ -1,4 +1,4 @@
-"""Progress as JSON, whole or as the answer to one of a fixed set of questions. The shape is stable: see the README.
+"""Progress as JSON, whole or as the answer to one of a fixed set of questions. The shape is stable: see docs/json.md.
 
 Whatever stands in a log is shown with its secrets masked and nothing that a terminal would obey.
 """

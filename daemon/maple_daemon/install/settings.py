@@ -1,4 +1,4 @@
-"""`front.conf`: what the front reads at each start. The keys are those of submit_filter/front/README.md.
+"""`front.conf`: what the front reads at each start. The keys are those of docs/front.md.
 
 The modes in force: the site's stands in front.conf, the exceptions in policy.json, which outlives a release.
 """

@@ -27,7 +27,7 @@ ASKED = b"#!/bin/bash\n#SBATCH --nodes=1\n: srun python %s\nexit %d\n"  # a laun
 
 
 class HookedLab(Lab):
-    """A lab whose administrator has pasted the lines of `packaging/slurm/README.md`."""
+    """A lab whose administrator has pasted the lines of `docs/slurm-hooks.md`."""
 
     def _write(self, programs: Mapping[str, str]) -> None:
         super()._write(programs)

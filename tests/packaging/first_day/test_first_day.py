@@ -1,4 +1,4 @@
-"""The first day with Maple, as an administrator and a user walk it by the READMEs alone, on a real Slurm.
+"""The first day with Maple, as an administrator and a user walk it by docs/administration.md alone, on a real Slurm.
 
 Install, submit, fail, fix, curate, apply, upgrade, roll back, uninstall: each step types what people type, and finds
 what the one before left.

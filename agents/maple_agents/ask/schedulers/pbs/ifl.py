@@ -40,7 +40,7 @@ class Connection:
     """A connection to a PBS server, for the thread that opened it and no other.
 
     Raises `SchedulerError` with the error number where the server cannot be reached. libpbs and its pbs_iff print why
-    they could not authenticate to file descriptor 2 by themselves: see the README for why that is left so.
+    they could not authenticate to file descriptor 2 by themselves: see docs/schedulers.md for why that is left so.
     """
 
     def __init__(self, library: Library, server: str | None = None) -> None:

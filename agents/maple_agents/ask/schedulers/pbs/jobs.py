@@ -99,7 +99,7 @@ def deleted_by(comment: str) -> str:
 
 
 def ending(attributes: Mapping[str, str]) -> Ending:
-    """Return how a finished job ended; the table of end states stands in `schedulers/README.md`."""
+    """Return how a finished job ended; the table of end states stands in docs/schedulers.md."""
     raw = attributes.get("Exit_status", "")
     deleted = attributes.get("substate") == _DELETED or bool(deleted_by(attributes.get("comment", "")))
     if not re.fullmatch(r"-?\d{1,9}", raw):
