@@ -1,7 +1,8 @@
 """`python -m tests.bugs.by_hand [near] [NAME ...]`: bugs of by_hand.toml, each in a copy of the code, and who notices.
 
 A bug of the front that the tests `near` it do not notice goes through all tests of the front, unless `near` is
-said. One of Python goes through the tests that it names.
+said. One of Python goes through the tests that it names, one that breaks a promise through those that
+docs/invariants.md names for it.
 """
 
 from __future__ import annotations
@@ -53,11 +54,23 @@ def tried(bug: dict[str, Any], near: bool) -> str:
             os.path.join(ROOT, part), os.path.join(folder, part), ignore=shutil.ignore_patterns("build", "__pycache__")
         )
         _put_in(bug, os.path.join(folder, bug["file"]))
-        if part != FRONT:
-            return _failing({"PYTHONPATH": _tree(folder, part)}, bug["tests"])
         asked = {"MAPLE_TEST_FRONT": os.path.join(folder, FRONT)}
+        if part != FRONT:
+            asked = {"PYTHONPATH": _tree(folder, part)}
+        if part != FRONT or "promise" in bug:
+            return _failing(asked, bug["tests"] if "tests" in bug else promises()[bug["promise"]])
         chosen = [name for word in bug["near"] for name in _named(word)]
         return _failing(asked, chosen) or ("" if near else _failing(asked, TESTS))
+
+
+def promises() -> dict[str, list[str]]:
+    """Return the tests that the page of promises names for each."""
+    with open(os.path.join(ROOT, "docs", "invariants.md"), encoding="utf-8") as file:
+        rows = [line.split("|") for line in file if line.startswith("| ")]
+    return {
+        row[1].strip(): [os.path.join(ROOT, "tests", name) for name in re.findall(r"`([\w/]+\.py::test_\w+)`", row[2])]
+        for row in rows
+    }
 
 
 def _tree(folder: str, changed: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import os
 from collections.abc import Iterator
 from types import CodeType
 from typing import NamedTuple, Optional
@@ -19,63 +20,88 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Bug(NamedTuple):
-    """*at* is the place of the changed node in the walk over its function, *statement* the line of the one it is in."""
+    """*at* is the place of the changed node in the walk over its function, *statement* that of the one it is in.
+
+    Neither changes with the lines above, nor with the names inside.
+    """
 
     file: str
     function: str  # as co_qualname has it
-    line: int
-    statement: int
     at: int
-    says: str
+    statement: int
+    line: int
 
-    def __str__(self) -> str:
-        return "%s:%d %s: %s" % (self.file, self.line, self.function, self.says)
+    def place(self, root: str) -> str:
+        """Return what a sample is drawn by."""
+        return "%s %s %d" % (os.path.relpath(self.file, root), self.function, self.at)
 
 
 def bugs(file: str, source: str) -> Iterator[Bug]:
     """Yield every bug of a file, in its order. Decorators, defaults, docstrings and messages are left alone."""
     for name, function in _functions(ast.parse(source), ""):
-        statement = function.lineno
+        statement = 0
         for at, node in enumerate(_nodes(function)):
-            statement = node.lineno if isinstance(node, ast.stmt) else statement
-            changed = _changed(copy.deepcopy(node))
-            if changed is not None:
-                says = "%s -> %s" % (_shown(node), _shown(changed))
-                yield Bug(file, name, node.lineno, statement, at, says)
+            statement = at if isinstance(node, ast.stmt) else statement
+            if _changed(copy.deepcopy(node)) is not None:
+                yield Bug(file, name, at, statement, node.lineno)
+
+
+def told(bug: Bug, source: str) -> tuple[str, str]:
+    """Return the bug's statement as it is and as it is with the bug, what stands below its first line left out."""
+    nodes = _nodes(_of(ast.parse(source), bug))
+    return _shown(nodes[bug.statement]), _shown(_with(nodes[bug.statement], nodes[bug.at]))
 
 
 def compiled(bug: Bug, source: str) -> CodeType:
     """Return the code of the bug's function with the bug in it."""
     tree = ast.parse(source)
-    function = next(function for name, function in _functions(tree, "") if name == bug.function)
-    old = _nodes(function)[bug.at]
-    new = _changed(copy.deepcopy(old))
-    assert new is not None
-    _Replace(old, new).visit(tree)
+    _with(tree, _nodes(_of(tree, bug))[bug.at])
     module = compile(ast.fix_missing_locations(tree), bug.file, "exec", dont_inherit=True)
     return next(code for code in _codes(module) if code.co_qualname == bug.function)
 
 
-def watched(file: str, source: str) -> Iterator[tuple[str, CodeType]]:
-    """Yield the code of every function, which calls the builtin `reached_` with file and line before each statement."""
+def shape(source: str) -> list[str]:
+    """Return each function with the kinds of its nodes: what a statement's place in the walk rests on."""
     tree = ast.parse(source)
-    for _, function in _functions(tree, ""):
-        docstring = ast.get_docstring(function) is not None
-        function.body = function.body[:docstring] + _watched(file, function.body[docstring:])
+    return [" ".join([name, *(type(node).__name__ for node in _nodes(of))]) for name, of in _functions(tree, "")]
+
+
+def watched(file: str, source: str) -> Iterator[tuple[str, CodeType]]:
+    """Yield the code of every function; at each statement it calls `reached_` with file, function and place."""
+    tree = ast.parse(source)
+    for name, function in _functions(tree, ""):
+        places = {id(node): at for at, node in enumerate(_nodes(function)) if isinstance(node, ast.stmt)}
+        _watch(function, places, (file, name))
     module = compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
     names = {name for name, _ in _functions(tree, "")}
     yield from ((code.co_qualname, code) for code in _codes(module) if code.co_qualname in names)
 
 
-def _watched(file: str, body: list[ast.stmt]) -> list[ast.stmt]:
-    made = list[ast.stmt]()
-    for statement in body:
-        for name in ("body", "orelse", "finalbody"):
-            if getattr(statement, name, None):
-                setattr(statement, name, _watched(file, getattr(statement, name)))
-        call = ast.parse("reached_((%r, %d))" % (file, statement.lineno)).body[0]
-        made += [ast.copy_location(call, statement), statement]
-    return made
+def _watch(node: ast.AST, places: dict[int, int], where: tuple[str, str]) -> None:
+    """Put a call before each statement below a node that has a place."""
+    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+        below = getattr(node, name, None)
+        if not isinstance(below, list):
+            continue
+        made = list[ast.AST]()
+        for part in below:
+            _watch(part, places, where)
+            if id(part) in places:
+                call = ast.parse("reached_((%r, %r, %d))" % (*where, places[id(part)])).body[0]
+                made.append(ast.copy_location(call, part))
+            made.append(part)
+        setattr(node, name, made)
+
+
+def _of(tree: ast.AST, bug: Bug) -> Function:
+    return next(function for name, function in _functions(tree, "") if name == bug.function)
+
+
+def _with(tree: ast.AST, old: ast.expr | ast.stmt) -> ast.AST:
+    """Put the bug in place of a node of the tree."""
+    new = _changed(copy.deepcopy(old))
+    assert new is not None
+    return _Replace(old, new).visit(tree)
 
 
 class _Replace(ast.NodeTransformer):
@@ -83,6 +109,7 @@ class _Replace(ast.NodeTransformer):
         self.old, self.new = old, new
 
     def visit(self, node: ast.AST) -> ast.AST:
+        """Return the node, or what takes its place."""
         return self.new if node is self.old else super().generic_visit(node)
 
 
@@ -151,7 +178,13 @@ def _call(node: ast.Call) -> ast.expr:
 
 
 def _shown(node: ast.AST) -> str:
-    return " ".join(ast.unparse(node).split())[:70]
+    """Return a statement on one line; of one that holds others the line that begins it."""
+    if isinstance(getattr(node, "body", None), list):
+        node = copy.copy(node)
+        for name in ("body", "orelse", "handlers", "finalbody"):
+            if getattr(node, name, None):
+                setattr(node, name, [])
+    return " ".join(ast.unparse(node).split())
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
