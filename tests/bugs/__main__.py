@@ -27,7 +27,7 @@ NEAREST = {
             "rules_site", "rules_launch", "rules_pbs", "offers", "fate", "certainty", "worlds_kept", "repair_tries",
             "plan", "plan_pbs", "edits", "earlier", "report", "written_for", "owners", "working_folder", "heart",
             "sbatch_refusals", "pbs_refusals", "frames", "comments", "image_variables", "unread_options", "own_folders",
-            "front_answer", "front_qsub_answer",
+            "front_answer", "front_qsub_answer", "front_conditions", "heart_repair",
         )
     ],
     RANK: ["tests/agents/debug/test_%s.py" % name for name in (

@@ -27,7 +27,7 @@ from _pytest.runner import runtestprotocol
 
 from tests.bugs.python_bugs import Bug, bugs, compiled, shape, told, watched
 
-SECONDS = 10.0  # of tests a bug may take, as they took without it; beyond it counts as alive
+SECONDS = 30.0  # of tests a bug may take, as they took without it; beyond it counts as alive
 WHOLE = re.compile(r"test_rules_|seen_|test_corpus|test_provoked")
 Statement = tuple[str, str, int]
 

@@ -99,6 +99,8 @@ def test_the_qos_that_takes_it_is_offered_with_other_changes() -> None:
         ("pbs", "-l select=4:ncpus=8", "-l select=2:ncpus=16", True),
         ("pbs", "-l select=2:mem=200gb", "-l select=2:mem=100gb", True),
         ("pbs", "-l select=2:mem=200gb", "-l select=4:mem=200gb", False),
+        ("pbs", "-l select=2:mem=200gb", "-l select=2:mem=100gb+1:ncpus=1", False),  # the last has what nobody said
+        ("pbs", "-l select=2:mem=200gb", "-l select=1:mem=150gb+1:mem=150gb", True),
     ],
 )
 def test_less_is_told_of_each_amount_by_its_value(scheduler: str, before: str, after: str, less: bool) -> None:

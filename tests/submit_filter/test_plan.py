@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from maple_submit_filter.answer.decision import understood
+from maple_submit_filter.plan import breach_kinds
 from maple_submit_filter.plan.build import plan
 from maple_submit_filter.site.facts import GENERIC_SLURM, Site
 from maple_submit_filter.types.job import Read
@@ -196,3 +197,45 @@ def test_endless_scripts_end():
     assert planned("A=(x)\n" + 'A=("${A[@]}" "${A[@]}")\n' * 40 + "set -- x\n" + 'set -- "$@" "$@"\n' * 40).steps == ()
     loops = "for i in $(seq 1 500); do for j in $(seq 1 500); do echo $(seq 1 500); done; done"
     assert planned("f() { f; f; }\nf\n" + loops).steps == ()
+
+
+@pytest.mark.parametrize(
+    ("machines", "total", "starts"),
+    [(1, 3, None), (2, 4, None), (2, 3, 2), (2, 7, 6), (3, 9, None), (3, 8, 6), (4, 2, 0)],
+)
+def test_a_total_that_machines_cannot_share_starts_fewer(machines, total, starts):
+    """From two machines on; each starts its whole share."""
+    body = f"srun accelerate launch --num_machines={machines} --num_processes={total} --machine_rank=$SLURM_NODEID t.py"
+    step = only(body, f"--nodes={machines} --ntasks-per-node=1 --gpus-per-node=4")
+    said = [breach.numbers.get("starts") for breach in step.breaches if breach.numbers.get("machines")]
+    assert said == ([] if starts is None else [starts])
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 3, 5])
+def test_what_is_not_exported_is_missed_by_every_task_of_several(tasks):
+    """A program alone may do without."""
+    step = only("MASTER_ADDR=$(hostname) MASTER_PORT=29500\nsrun python train.py", f"--nodes=1 --ntasks={tasks}")
+    assert (breach_kinds.WITHHELD in kinds(step)) == (tasks > 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("train() {\n  srun python a.py\n}\nsrun python b.py\ntrain", [4, 6]),
+        ("srun --nodes=9 python a.py\nsrun python b.py", [3, 4]),  # refused: no process of it starts
+        ("srun python a.py\nsrun --nodes=9 python b.py\nsrun python c.py", [3, 4, 5]),
+    ],
+)
+def test_steps_stand_as_their_lines_do(body, lines):
+    """Not as they run: a function's line is where it is written."""
+    assert [step.line for step in planned(body).steps] == lines
+
+
+@pytest.mark.parametrize(
+    ("sets", "lacks"),
+    [("", True), ("if [ $SLURM_PROCID = 0 ]; then export RANK=0; fi; ", False), ("export RANK=0; ", False)],
+)
+def test_a_step_lacks_what_none_of_its_tasks_has(sets, lacks):
+    """What one of them has may be meant for the others too."""
+    step = only(f"srun bash -c '{sets}python train.py'", "--nodes=1 --ntasks=2")
+    assert (b"RANK" in step.lacks) == lacks

@@ -148,3 +148,27 @@ def test_the_sum_names_what_remains():
 )
 def test_one_line_sums_up(verdict, errors, hints, says):
     assert says == summary(verdict, errors, hints, "a heterogeneous job")
+
+
+@pytest.mark.parametrize(
+    ("text", "wide"),
+    [("", 0), ("train.py", 8), ("Zoë", 3), ("Zoe\u0308", 3), ("\u0308", 0), ("日本", 4), ("ａ", 2), ("日e\u0301", 3)],
+)
+def test_a_column_is_what_a_terminal_moves_on(text, wide):
+    """A letter is one, whether its accent is a sign of its own or not; one of East Asia is two."""
+    assert columns(text) == wide
+
+
+@pytest.mark.parametrize("width", [40, 41, 60, 100])
+@pytest.mark.parametrize("letter", [b"a", "日".encode()])
+def test_an_excerpt_fills_its_width_and_no_more(width, letter):
+    """Of a line that is too long as much is shown as fits, whatever part of it is marked."""
+    line = letter * 400
+    for start, end in (
+        (0, len(letter)),
+        (len(line) - len(letter), len(line)),
+        (len(line) // 2, len(line) // 2 + len(letter)),
+        (0, len(line)),
+    ):
+        shown = columns(excerpt(line, start, end, width)[0])
+        assert width - 2 * columns(letter.decode()) < shown <= width, (start, end)

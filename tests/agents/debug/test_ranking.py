@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from maple_agents.diagnose.diagnosis import diagnose
 from maple_agents.diagnose.rank.judges import AGREED, SURE, of_entry
-from maple_agents.diagnose.rank.ranking import ranked
+from maple_agents.diagnose.rank.ranking import NEXT, ranked, said_to_have_ended
 from maple_agents.diagnose.recognise.matches import matches
 from maple_agents.diagnose.recognise.neighbours import Vote
 from maple_agents.diagnose.values import Case, Digest, Ended, Event, LogFile, Place, Severity, Stream
@@ -260,3 +262,14 @@ def test_a_cause_is_more_than_likely_where_both_voters_name_it():
     for votes, second in (((), ""), ((None,), ""), ((weak,), ""), ((no,), "gpu_oom")):
         alone = of_entry(KNOWN["full"], 6.0, 2.0, votes)
         assert alone.likely and alone.voters == ("entries",) and alone.second == second
+
+
+@pytest.mark.parametrize(
+    ("behind", "ended"), [(-1, False), (0, False), (1, True), (2, True), (NEXT, True), (NEXT + 1, False)]
+)
+def test_a_process_ended_where_that_is_said_right_behind(behind: int, ended: bool):
+    """From the very next line on, and not much later: that would be another's end. Another file's is another's."""
+    end = event(10 + behind, "Segmentation fault", severity=Severity.FATAL)
+    assert said_to_have_ended(Place(LOG.path, 10), digest(end)) == ended
+    assert not said_to_have_ended(Place("/x/other.out", 10), digest(end))
+    assert not said_to_have_ended(Place(LOG.path, 10), digest(replace(end, severity=Severity.ERROR)))
