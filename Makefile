@@ -1,6 +1,8 @@
 # `make demo` and `make test` do all the set-up themselves and can be run again; `make help` lists the rest.
 
 SITE ?= ncsa-delta
+SEED ?= 20261125
+EACH ?= 40
 BIN := .venv/bin
 PYTEST := $(BIN)/pytest -q
 FRONT := submit_filter/front
@@ -99,6 +101,10 @@ bench-lab-diagnosis: setup miniapps-venv ## failures provoked on a lab: what map
 
 bench-%: setup
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc -k '$*' tests
+
+bench-bugs: venv front ## bugs put into the heart of the code, and which no near test notices (half an hour): make bench-bugs SEED=1 EACH=40
+	@rm -f build/bugs-noticed.jsonl
+	@$(BIN)/python -m tests.bugs $(SEED) $(EACH); sample=$$?; $(BIN)/python -m tests.bugs.by_hand && exit $$sample
 
 bench-heavy: setup miniapps-venv ## our tables and stand-ins against the real torchrun, accelerate and deepspeed
 	@MAPLE_HEAVY_PYTHON=build/heavy-venv/bin/python $(PYTEST) -s -m heavy tests/heavy

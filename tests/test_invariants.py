@@ -8,6 +8,11 @@ from pathlib import Path
 import pytest
 from maple_submit_filter.rules import rules
 
+from tests.bugs import by_hand
+from tests.bugs.__main__ import equals
+from tests.bugs.python_bugs import bugs, told
+from tests.submit_filter import rule_cases
+
 ROOT = Path(__file__).resolve().parents[1]
 ROWS = [
     line
@@ -31,3 +36,30 @@ def test_the_tests_that_are_named_are_there(file: str) -> None:
 
 def test_the_rules_that_are_named_are_there() -> None:
     assert {code for row in ROWS for code in re.findall(r"MPL\d{3}", row)} <= {rule.code for rule in rules()}
+
+
+def test_a_bug_breaks_each_promise_and_its_row_s_tests_are_tried_with_it() -> None:
+    """`python -m tests.bugs.by_hand` runs them; a row of rules has their cases instead."""
+    broken = {bug["promise"] for bug in by_hand.known() if "promise" in bug}
+    assert {promise for promise, tests in by_hand.promises().items() if tests} == broken
+
+
+def test_each_bug_put_in_by_hand_has_its_place() -> None:
+    """The words that it changes stand there once."""
+    astray = [bug["name"] for bug in by_hand.known() if (ROOT / bug["file"]).read_text("utf-8").count(bug["was"]) != 1]
+    assert astray == []
+
+
+def test_each_bug_that_is_none_is_one_that_can_be_put_in() -> None:
+    """Else it would excuse another one day."""
+    for file, function, *texts in equals():
+        source = (ROOT / file).read_text("utf-8")
+        there = [told(bug, source) for bug in bugs(file, source) if bug.function == function]
+        assert tuple(texts) in there, (file, function, texts)
+
+
+def test_a_rule_that_is_named_speaks_in_a_case() -> None:
+    """Where it fell silent, the case would fail."""
+    cases = [case for folder in (rule_cases.FOLDER, rule_cases.OF_LAUNCH) for case in rule_cases.cases(folder)]
+    named = {code for row in ROWS for code in re.findall(r"MPL\d{3}", row)}
+    assert named <= {case.code for case in cases if case.expected}

@@ -35,8 +35,7 @@ TESTS = [
 def main(words: Sequence[str]) -> int:
     """Try the bugs, all or those whose name holds one of the words; return how many nobody noticed."""
     near, names = "near" in words, [word for word in words if word != "near"]
-    with open(os.path.join(HERE, "by_hand.toml"), "rb") as file:
-        bugs = [bug for bug in tomllib.load(file)["bug"] if not names or any(name in bug["name"] for name in names)]
+    bugs = [bug for bug in known() if not names or any(name in bug["name"] for name in names)]
     alive = 0
     for bug in bugs:
         who = tried(bug, near)
@@ -44,6 +43,12 @@ def main(words: Sequence[str]) -> int:
         print("%-8s %s: %s" % ("noticed" if who else "ALIVE", bug["name"], who), flush=True)
     print("%d of %d noticed" % (len(bugs) - alive, len(bugs)))
     return alive
+
+
+def known() -> list[dict[str, Any]]:
+    """Return the bugs of by_hand.toml."""
+    with open(os.path.join(HERE, "by_hand.toml"), "rb") as file:
+        return list(tomllib.load(file)["bug"])
 
 
 def tried(bug: dict[str, Any], near: bool) -> str:

@@ -183,7 +183,7 @@ def test_the_release_can_be_read_by_everybody_and_changed_by_nobody_else(cluster
     finally:
         os.umask(old)
     for path in (cluster.prefix, *cluster.release.rglob("*")):
-        mode = path.stat().st_mode & 0o777
+        mode = path.stat().st_mode & 0o7777  # set-user-id and set-group-id among them
         assert mode == (0o755 if path.is_dir() or path.name == "front" else 0o644), path
 
 

@@ -55,6 +55,14 @@ def test_what_goes_together_is_made(edits: tuple[Edit, ...], made: bytes) -> Non
     assert apply(SOURCE, edits) == made
 
 
+@pytest.mark.parametrize("end", [b"", b"\n", b" \n", b"\t", b"\r\n", b"\n\n\n", b"\0", b"\xff"])
+@pytest.mark.parametrize("begin", [b"", b"\n", b"\xef\xbb\xbf", b" \t", b"\r\n"])
+def test_blanks_and_line_ends_at_either_end_stay(begin: bytes, end: bytes) -> None:
+    """Also a missing last newline, and bytes that are no text."""
+    source = begin + b"old" + end
+    assert apply(source, (edit(len(begin), len(begin) + 3, b"new"),)) == begin + b"new" + end
+
+
 @given(st.data())
 def test_every_other_byte_stays(data: st.DataObject) -> None:
     """And what was written stands where `written` says."""

@@ -54,7 +54,7 @@ def started() -> Iterator[list[str]]:
 def test_deciding_starts_nothing_but_bash_and_connects_to_nobody(started: list[str]) -> None:
     """Sites limit how often their scheduler may be asked; a submission asks it nothing but to submit."""
     made = [decide(asked, site, read) for _, asked, site, read in some(everything())]
-    assert sum(decision.repaired is not None for decision in made) > 50
+    assert sum(decision.repaired is not None for decision in made) > 30
     assert {word for word in started} <= {"os.posix_spawn /bin/bash", "os.posix_spawn /usr/bin/bash"}
     assert started, "a repair is checked by bash, and nothing was seen"
 
@@ -69,7 +69,8 @@ def test_no_line_that_is_said_begins_as_the_command_s_own() -> None:
     asked = Submission("slurm", (b"sbatch", b"job.sh"), HOSTILE, "file", b"job.sh", b"/work", 1000, {})
     rows = [(one.asked, decision) for one, decision in some(decisions())]
     rows.append((asked, decide(asked, GENERIC_SLURM, None)))
-    lines = [line for of, decision in rows for line in said(decision, of.script or b"", b"job\nsbatch: x.sh")]
+    names = (b"job\nsbatch: x.sh", b"sbatch", b"qsub: error")
+    lines = [line for of, decision in rows for name in names for line in said(decision, of.script or b"", name)]
     assert len(lines) > 500
     assert [
         line for line in lines for part in line.splitlines() if part.lstrip().startswith(("sbatch:", "qsub:"))
