@@ -28,13 +28,24 @@ Made = TypeVar("Made", bound=Table)
 
 
 def paths(kind: str) -> dict[str, str]:
-    """Return the path of every file in force of `templates/<kind>/` by its name without the ending, sorted."""
+    """Return the path of every file in force of `templates/<kind>/` by its name without the ending, sorted.
+
+    An empty file is none: a shell makes one before the command whose output it is for has begun.
+    """
     found: dict[str, str] = {}
     for folder in places.folders(os.path.join("templates", kind)):
         for name in os.listdir(folder):
-            if name.endswith(".toml"):
-                found.setdefault(name[:-5], os.path.join(folder, name))
+            path = os.path.join(folder, name)
+            if name.endswith(".toml") and not _is_empty(path):
+                found.setdefault(name[:-5], path)
     return {name: found[name] for name in sorted(found)}
+
+
+def _is_empty(path: str) -> bool:
+    try:
+        return os.path.getsize(path) == 0
+    except OSError:
+        return False  # whoever reads it says what is wrong with it
 
 
 def parse(shape: type[Made], source: bytes, filename: str) -> Made:
