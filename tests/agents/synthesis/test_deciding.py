@@ -164,6 +164,26 @@ def test_words_by_which_less_memory_is_needed(wish):
     assert isinstance(decide_plan(said, cluster("ncsa-delta"), frozenset({wish})), Plan)
 
 
+@pytest.mark.parametrize("more", [{"nodes": 1, "paradigm": "ddp"}, {"nodes": 1}, {}])
+def test_lora_is_an_answer_where_it_is_named(more):
+    """It is named where nothing divides the model enough and its weights alone fit; said as a paradigm, it is heard."""
+    said = {"account": "a", "program": "train.py", "model": "Llama-2-13B", **more}
+    found = decide_plan(slots(**said), cluster("ncsa-delta"))
+    assert isinstance(found, Lacking)
+    (one,) = found.missing
+    assert "about 26 GB (paradigm lora)" in one.says and ("lora" in one.choices) == (one.slot == "paradigm")
+    for word in ("lora", "LoRA"):
+        heard = decide_plan(slots(**{**said, "nodes": 1, "paradigm": word}), cluster("ncsa-delta"))
+        assert isinstance(heard, Plan) and heard.paradigm.title == "data parallel (DDP)"
+
+
+def test_lora_is_not_named_where_the_weights_alone_are_too_much():
+    """Of 70 billion parameters in 40 GB."""
+    said = slots(account="a", nodes=1, program="train.py", model="Llama-3.1-70B")
+    found = decide_plan(said, cluster("ncsa-delta"))
+    assert isinstance(found, Lacking) and "lora" not in found.missing[0].says.lower()
+
+
 @pytest.mark.parametrize(
     ("model", "paradigm"),
     [("GPT-2 XL", "ddp"), ("Llama-3.1-8B", "fsdp"), ("BERT-base", "ddp"), ("ViT-base", "ddp"), ("ResNet-18", "ddp"),

@@ -60,9 +60,11 @@ def choose(slots: Slots, cluster: Cluster, wishes: Set[str], gpu: float | None, 
     """
     model = known(slots.text("model"), cluster) if "model" in slots else None
     load = Load(parameters(slots.text("model"), model), gpu, ranks)
+    name = slots.text("paradigm")
+    if name not in cluster.paradigms and lighter({name}):  # how the program trains, and no way to divide it
+        slots, wishes, name = Slots(slot for slot in slots.values() if slot.name != "paradigm"), {*wishes, name}, ""
     if lighter(wishes):
         load = load._replace(parameters=None)
-    name = slots.text("paradigm")
     if name:
         return _said(_known(name, cluster), slots, load, cluster)._replace(model=model)
     return _unsaid(slots, load, cluster, nodes_said, hints)._replace(model=model)
@@ -84,7 +86,8 @@ def _said(paradigm: Paradigm, slots: Slots, load: Load, cluster: Cluster) -> Cho
     fitting = tuple(name for name in _SHARDED if name in cluster.paradigms and load.fits(cluster.paradigms[name]))
     says = "%s; %s" % (why, _instead(fitting, load, cluster))
     anyway = "; %s, said here, is written all the same" % slots.text("paradigm")
-    return Chosen(paradigm, None, missing=(Missing("paradigm", says + anyway, (*fitting, slots.text("paradigm"))),))
+    choices = (*fitting, *_lora(load, fitting), slots.text("paradigm"))
+    return Chosen(paradigm, None, missing=(Missing("paradigm", says + anyway, choices),))
 
 
 def _unsaid(slots: Slots, load: Load, cluster: Cluster, nodes_said: bool, hints: tuple[Assumed, ...]) -> Chosen:
@@ -104,7 +107,8 @@ def _unsaid(slots: Slots, load: Load, cluster: Cluster, nodes_said: bool, hints:
         ):
             return Chosen(cluster.paradigms[name], None, (Assumed("paradigm", name, why),))
     sharded = cluster.paradigms[_SHARDED[0]]
-    slot = Missing("paradigm" if nodes_said else "nodes", "%s; %s" % (why, _instead((), load, cluster)))
+    says = "%s; %s" % (why, _instead((), load, cluster))
+    slot = Missing("paradigm", says, _lora(load, ())) if nodes_said else Missing("nodes", says)
     return Chosen(sharded, None, missing=(slot,))
 
 
@@ -147,7 +151,17 @@ def _instead(fitting: tuple[str, ...], load: Load, cluster: Cluster) -> str:
         needs = gigabytes(load.parameters, cluster.paradigms[fitting[0]], load.ranks or 1)
         return "%s would fit: about %.0f GB on %d GPUs" % (" or ".join(fitting), needs, load.ranks or 1)
     fewest = fewest_ranks(load.parameters, cluster.paradigms[_SHARDED[0]], load.gpu)
-    return "divided over all GPUs it takes at least %d of them, or training with LoRA" % (fewest or 0)
+    says = "divided over all GPUs it takes at least %d of them" % (fewest or 0)
+    weights = BYTES["parameters"] * load.parameters / 1e9
+    return says + (
+        "; LoRA, where your program trains so, about %.0f GB (paradigm lora)" % weights if _lora(load, fitting) else ""
+    )
+
+
+def _lora(load: Load, fitting: tuple[str, ...]) -> tuple[str, ...]:
+    """Return "lora" where nothing else fits and the weights alone do: it trains few parameters besides them."""
+    assert load.parameters is not None and load.gpu is not None
+    return ("lora",) if not fitting and BYTES["parameters"] * load.parameters / 1e9 <= load.gpu else ()
 
 
 def _counted(count: int) -> str:
