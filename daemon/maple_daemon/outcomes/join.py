@@ -20,6 +20,7 @@ from .events import Submitted
 BEFORE, AFTER = 1.0, 2.0  # seconds: schedulers tell the time of submission in whole ones
 SAME_RECORD = 60.0  # seconds: later it is a copy of a repaired script, submitted again, that has its last line still
 HALF = 32  # digits of a script's hash in the path of its private copy
+TOLD_WITHIN = 120.0  # seconds in which the filter tells an id, where the controller is not away
 DAY = 86400.0  # sbatch may wait that long for its controller at most
 
 WAITED = 3600.0  # seconds that sbatch may have waited for its controller
@@ -60,6 +61,24 @@ def by_process(submissions: Sequence[Submitted], records: Iterable[Record]) -> l
         if len(mine) == 1 and job and len(claims[key[0], job]) == 1:
             found.append(Joined(mine[0].id, key[0], job, "filter"))
     return found
+
+
+def without_jobs(records: Sequence[Record], joined: Sequence[Record], now: float) -> list[Record]:
+    """Return *records*, those of which the filter ought to have told a job, and told none, as joined to "none".
+
+    It tells an id as soon as sbatch has one. *joined*: submissions of anybody, the newest; where the filter told of one
+    of that host within a day, it is loaded there.
+    """
+    heard = [(one.host, one.at) for one in joined if one.joined == "filter"]
+    return [
+        record._replace(joined="none")
+        if not record.job
+        and record.pid_started
+        and now - record.at > TOLD_WITHIN
+        and any(host == record.host and abs(at - record.at) <= DAY for host, at in heard)
+        else record
+        for record in records
+    ]
 
 
 def is_hash_of(told: str, *known: str) -> bool:

@@ -11,6 +11,7 @@ facts, hash, extract, as `readings` has them.
 from __future__ import annotations
 
 import json
+import time
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from typing import Any, Protocol
 from maple_agents.base.secrets.masking import masked
 from maple_submit_filter.types.job_records import Part, Value, Version
 
+from ..outcomes.join import without_jobs
 from ..remember.memory import Keeper
 from ..remember.readings import Looked
 from ..remember.versions import FILES
@@ -147,6 +149,8 @@ def _records(store: Store, uid: int, told: Told) -> list[Told]:
     records = store.records(uid, version, job, most)
     if job and "." not in job and not records:
         records = store.records(uid, version, job, most, server=False)
+    if any(not record.job for record in records):
+        records = without_jobs(records, store.joined(), time.time())
     return [{**record._asdict(), "outcome": record.outcome._asdict() if record.outcome else None} for record in records]
 
 

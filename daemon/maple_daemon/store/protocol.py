@@ -143,6 +143,9 @@ class Store(Protocol):
     def unended(self, limit: int = 1000) -> list[Record]:
         """Return joined submissions that are not known to have ended, oldest first, for the service itself."""
 
+    def joined(self, limit: int = 200) -> list[Record]:
+        """Return the newest submissions of all users whose job is known, for the service itself."""
+
     def due(self, limit: int = 1000) -> list[Due]:
         """Return submissions whose job has ended since they were counted, oldest first, for the service itself."""
 

@@ -134,6 +134,11 @@ class SqlStore:
         asked = "%s WHERE %s ORDER BY r.at LIMIT ?" % (_RECORD, where)
         return _read(rows.record, self._run.rows(asked, (*GOING_ON, limit)))
 
+    def joined(self, limit: int = 200) -> list[Record]:
+        """Return the newest submissions whose job is known."""
+        asked = "%s WHERE r.job <> '' ORDER BY r.at DESC LIMIT ?" % _RECORD
+        return _read(rows.record, self._run.rows(asked, (limit,)))
+
     def due(self, limit: int = 1000) -> list[Due]:
         """Return submissions whose job has ended since they were counted, oldest first."""
         return trials.due(self._run, limit)

@@ -99,7 +99,8 @@ class Record(NamedTuple):
     *codes*: of the rules. *how*: "memory", "decided", "helper" or "late" (the helper's answer is not known).
     *pid*, *pid_started*: of the front, which the real command has after it. *joined*: how *job* is known: "filter"
     (the scheduler's own hook named the pid), "record" (by the script's last line), "times" (time, name and work dir,
-    and the stored script's hash), "" not known. *decision*: the key under which the store has what was decided, secrets
+    and the stored script's hash), "none" (the hook tells of that host's jobs, and told none of this; only in
+    the service's answers), "" not known. *decision*: the key under which the store has what was decided, secrets
     masked, "" where nothing was found.
     """
 

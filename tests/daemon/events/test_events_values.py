@@ -424,3 +424,15 @@ def test_slurms_epilogue_tells_what_it_knows(tmp_path: object) -> None:
     found = outcomes.of_event(event)
     assert (event.source, event.array, found.job, found.uid) == ("EpilogSlurmctld", "7", "7_2", 1000)
     assert (found.state, found.exit_code, found.nodes) == ("failed", 3, "n[1-2]")
+
+
+def test_a_submission_of_which_the_filter_told_nothing_had_no_job() -> None:
+    """Only where it tells of that host, and not before it had the time."""
+    from tests.daemon.store.jobs import record
+
+    told = record("r9", uid=9, at=1000.0, job="7", joined="filter")
+    silent = record(at=2000.0)
+    assert [one.joined for one in join.without_jobs([silent, told], [told], 2200.0)] == ["none", "filter"]
+    for joined, now in (([told], 2060.0), ([], 2200.0), ([told._replace(host="login2")], 2200.0),
+                        ([told._replace(joined="record")], 2200.0), ([told._replace(at=-1e6)], 2200.0)):  # fmt: skip
+        assert join.without_jobs([silent], joined, now) == [silent]

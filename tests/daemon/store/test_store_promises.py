@@ -125,6 +125,15 @@ def test_a_record_that_is_moved_keeps_its_job(store: Store) -> None:
     assert store.records(1001, version="v1") == []
 
 
+def test_submissions_whose_job_is_known_are_the_newest_of_everybody(store: Store) -> None:
+    """For the service itself, which sees by them whether a host's hook tells of jobs."""
+    for number, uid in enumerate((1001, 1002, 1003)):
+        store.keep_record(record(f"r{number}", uid=uid, at=NOW + number))
+        if uid != 1002:
+            store.join(f"r{number}", uid, str(number), "filter")
+    assert [one.id for one in store.joined()] == ["r2", "r0"] and [one.id for one in store.joined(1)] == ["r2"]
+
+
 def test_an_outcome_may_come_before_its_record(store: Store) -> None:
     """It waits for the join; until then it is nobody's."""
     assert store.keep_outcomes([outcome(exit_code=0, ended=NOW)]) == 1

@@ -163,8 +163,10 @@ def ending(record: "Record") -> str:
     """Return what became of a submission, in words."""
     if record.verdict == "ended":
         return "not submitted"
+    if not record.job and record.joined == "none":
+        return "no job: sbatch refused it, or was ended before it had one"
     if not record.job:
-        return "job not known"  # refused, ended at a question, or nobody tells the service of jobs
+        return "job not known"  # nobody tells the service of jobs
     if record.outcome is None:
         return printable("job %s, outcome not known" % record.job)
     code = record.outcome.exit_code
