@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 
 import maple_submit_filter
 import pytest
+from maple_agents.base.terminal import copied
+from maple_daemon.install import doctor
+from maple_daemon.install.refusals import Check
 from maple_daemon.install.release import releases, sources
 
 
@@ -154,3 +158,24 @@ def test_installing_again_mends_it(installed, fault):
     FAULTS[fault][0](installed)
     assert installed.install().exit_code == 0
     assert states(installed)["wrong"] == set()
+
+
+def test_the_table_breaks_no_word_and_a_command_can_be_copied(capsys, monkeypatch):
+    """At 80 columns: a long path breaks behind a slash, a long command goes on behind a backslash."""
+    command = "runuser -u maple -- /opt/maple/venv/bin/maple-daemon --config '/opt/my maple/daemon.toml'"
+    long = "/opt/maple/releases/0.1.0-083ab382854e/reader/maple_agents/admission/child.py, by /usr/bin/python3.11"
+    monkeypatch.setenv("COLUMNS", "80")
+    doctor.table([Check("reader", "ok", long), Check("service", "note", "silent", f"start it:\n    {command}")])
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert long.replace(" ", "") in "".join(shown.split()) and all(
+        row.endswith("/") for row in shown.splitlines() if "reader/" in row
+    )
+    pasted = shown.split("start it:\n")[1]
+    assert shlex.split(pasted.replace("\\\n", "")) == shlex.split(command)
+
+
+def test_what_is_no_command_stays_in_one_piece():
+    """Backslashes would be part of a line of Lua."""
+    line = '    prepend_path("PATH", "/opt/%s/bin")' % ("x" * 80)
+    assert copied(line, 80) == [line]

@@ -355,7 +355,7 @@ def _own_service(cluster, runtime):
     cluster.monkeypatch.setattr(service_files, "_folder", lambda *_: None)  # as where there is no systemd
     done = cluster.install("--python", "/usr/bin/python3", "--daemon")
     assert done.exit_code == 0, done.output
-    assert f"start it: {service_files.program()} --config {cluster.prefix}/daemon.toml" in done.output, done.output
+    assert f"start it:\n    {service_files.program()} --config {cluster.prefix}/daemon.toml" in done.output, done.output
     settings = load(str(cluster.prefix / "daemon.toml"))
     assert (settings.socket, settings.store) == (
         str(runtime / "maple/daemon.sock"), str(cluster.root / ".local/state/maple/memory.db")
@@ -414,7 +414,7 @@ def test_words_of_systemd_are_said_only_where_there_are_units(cluster, units, mo
     """Else the process is told, and nobody is sent to units that are not there."""
     monkeypatch.setattr(service_files, "_folder", lambda *_: None)
     first = cluster.install(*OWN).output
-    assert "start it: " in first and "systemctl" not in first and "still runs the version before" not in first
+    assert "start it:\n" in first and "systemctl" not in first and "still runs the version before" not in first
     said = " ".join(cluster.install(*OWN, "--site", "ncsa-deltaai").output.split())
     assert "systemctl" not in said
     assert "it still runs the version before: end it (pkill -x maple-daemon), and start it so again" in said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import sys
 import time
 import traceback
@@ -13,8 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Mapping, Optional, TextIO, Tuple, Union
 
-from maple_submit_filter.answer.report import folded
+from maple_submit_filter.answer.report import columns, folded
 from maple_submit_filter.host import own_folders
+
+_WORDS = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""")  # of a shell's command; one in quotes may hold blanks
 
 
 def at_terminal() -> bool:
@@ -29,9 +32,33 @@ def coloured() -> bool:
 
 
 def on_screen(line: str, stream: Optional[TextIO] = None) -> list[str]:
-    """Return a line for *stream* (stderr) as the rows that a terminal shows; one line where a program reads it."""
+    """Return a line for *stream* (stderr) as the rows that a terminal shows; one line where a program reads it.
+
+    What begins with four blanks is to be copied.
+    """
     stream = stream or sys.stderr
-    return folded(line, width(stream)) if stream and stream.isatty() else [line]
+    if not stream or not stream.isatty():
+        return [line]
+    return copied(line, width(stream)) if line.startswith("    ") else folded(line, width(stream))
+
+
+def copied(line: str, most: int) -> list[str]:
+    """Return a command as rows of at most *most* columns, which a shell that they are pasted into reads as one.
+
+    What is no command (a call of Lua, a setting without blanks) stays in one piece.
+    """
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    words = _WORDS.findall(line)
+    rows = [indent + "".join(words[:1])]
+    if columns(line) <= most or "(" in rows[0] or "".join(words).replace(" ", "") != line.replace(" ", ""):
+        return [line]
+    for word in words[1:]:
+        if columns(rows[-1]) + 1 + columns(word) + 2 <= most:
+            rows[-1] += " " + word
+        else:
+            rows[-1] += " \\"
+            rows.append(indent + "  " + word)
+    return rows
 
 
 def width(stream: TextIO) -> int:

@@ -157,6 +157,7 @@ def install(folder: str, **options: Any) -> None:
     from ..install.wishes import wish
 
     made = wish(folder=folder, path_variable=os.environ.get("PATH", ""), **options)
+    served = (made.prefix / "daemon.toml").exists()
     done = installation.install(made)
     _tell(f"{'installed' if done.new else 'already there:'} {done.release} below {made.prefix}")
     _tell(f"mode {done.mode}: {MODES[done.mode]}; maple admin mode changes it")
@@ -169,15 +170,14 @@ def install(folder: str, **options: Any) -> None:
             what = f"warning: PATH does not find {made.folder} before {real.parent}; {command.advice(made.folder)}"
             _tell(what, err=True)
     if made.service.files:
-        _tell_of_service(made.service, done.new, len(os.listdir(layout(made.prefix).releases)) == 1)
+        _tell_of_service(made.service, done.new and served, len(os.listdir(layout(made.prefix).releases)) == 1)
     _tell(f"next: maple admin doctor --prefix {shlex.quote(str(made.prefix))}")
 
 
 def _tell(text: str, err: bool = False) -> None:
-    """Print lines within the width of a terminal; what is to be copied, set in by four columns, stays in one piece."""
+    """Print lines within the width of a terminal; what is to be copied is set in by four columns."""
     for line in text.splitlines():
-        rows = [line] if line.startswith("    ") else on_screen(line, sys.stderr if err else sys.stdout)
-        click.echo("\n".join(rows), err=err)
+        click.echo("\n".join(on_screen(line, sys.stderr if err else sys.stdout)), err=err)
 
 
 def _tell_of_command(placed: Placed, real: Mapping[str, Path]) -> None:
@@ -191,23 +191,26 @@ def _tell_of_command(placed: Placed, real: Mapping[str, Path]) -> None:
     _tell(f"{placed.path} is {form} the front; real: {real[Path(placed.path).name]}")
 
 
-def _tell_of_service(service: Service, new: bool, first: bool) -> None:
-    """Print what was written, and the line that starts it. *first*: there is no other release."""
+def _tell_of_service(service: Service, again: bool, first: bool) -> None:
+    """Print what was written, and the line that starts it.
+
+    *again*: there was a service, of another release. *first*: there is no other release.
+    """
     from ..install.service.hooks import lines as hook_lines
     from ..install.service.service_files import UNITS, hidden, program
 
     units = any(file.path.name in UNITS for file in service.files)
     for file in service.files:
         _tell(f"written for the service: {file.path}")
-    _tell(f"start it: {service.start}")
+    _tell(f"start it:\n    {service.start}")
     memory = _store(str(service.files[0].path)).strip(" ()") if first else ""
     if memory and os.path.exists(memory):
         _tell(f"{memory} is there already, and now this service's; where another keeps it, set store= in daemon.toml")
     for line in hook_lines(service.files):
         _tell(line)
-    if new and not first:
-        again = "systemctl restart maple-daemon" if units else "end it (pkill -x maple-daemon), and start it so again"
-        _tell(f"if the service is running, it still runs the version before: {again}")
+    if again:
+        todo = "systemctl restart maple-daemon" if units else "end it (pkill -x maple-daemon), and start it so again"
+        _tell(f"if the service is running, it still runs the version before: {todo}")
     home = hidden(program()) if units and os.geteuid() == 0 else ""
     if home:
         _tell(

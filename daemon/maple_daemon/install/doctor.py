@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 from maple_agents.base import drawing
-from maple_submit_filter.answer.report import folded
+from maple_agents.base.terminal import copied
+from maple_submit_filter.answer.report import columns, folded
 from maple_submit_filter.host import configuration
 
 from . import command, place, settings
@@ -266,11 +267,25 @@ MARKS = {"ok": ("ok   ", "green"), "wrong": ("WRONG", "red"), "note": ("note ", 
 
 def table(checks: list[Check]) -> None:
     """Print the checks for people, on a terminal within its width."""
-    name = max(len(one.name) for one in checks)
+    name = max(len(check.name) for check in checks)
     most = max((drawing.width() if drawing.is_bounded() else drawing.WIDE) - name - 9, 30)
     for check in checks:
         mark, colour = MARKS[check.state]
-        first, *more = folded(check.says, most, "")
+        first, *more = rows(check.says, most)
         click.echo(f"{click.style(mark, fg=colour)}  {check.name:{name}}  {first}")
-        for line in (*more, *check.todo.splitlines()):  # a command to be copied stays in one piece
+        todo = [row for line in check.todo.splitlines() for row in rows(line, most)]
+        for line in (*more, *todo):
             click.echo(f"{'':{name + 9}}{line}")
+
+
+def rows(line: str, most: int) -> Iterator[str]:
+    """Yield a line in rows of at most *most* columns: a command so that it can be copied, a path broken at a slash."""
+    if line.startswith("    "):
+        yield from copied(line, most)
+        return
+    for row in folded(line, most, ""):
+        while columns(row) > most and "/" in row[1:most]:
+            cut = row.rindex("/", 1, most) + 1
+            yield row[:cut]
+            row = row[cut:]
+        yield row

@@ -71,10 +71,13 @@ def lines(placed: Iterable[File]) -> list[str]:
     found = {file.path.name: file.path for file in placed}
     if "job_ended" in found:
         return [
-            "hooks: on the controller, in slurm.conf (or EpilogSlurmctld= where JobCompType is in use):",
+            "hooks: on the controller, in slurm.conf:",
             f"    JobCompType=jobcomp/script\n    JobCompLoc={found['job_ended']}",
-            "hooks: on login nodes, beside slurm.conf, which then says CliFilterPlugins=lua:",
-            f"    install -m 0644 {found['cli_filter.lua']} /etc/slurm/cli_filter.lua",
+            "or, where JobCompType is in use already:",
+            f"    EpilogSlurmctld={found['job_ended']}",
+            "then restart slurmctld: after scontrol reconfigure alone it calls none of them",
+            "hooks: on login nodes, beside slurm.conf, and then a line in slurm.conf:",
+            f"    install -m 0644 {found['cli_filter.lua']} /etc/slurm/cli_filter.lua\n    CliFilterPlugins=lua",
         ]
     if "maple_job_end.py" in found:
         return [
@@ -118,5 +121,5 @@ def examined(where: Layout, receipt: Receipt) -> Iterator[Check]:
     elif os.geteuid() == 0 and os.stat(spool).st_mode & 0o7777 != 0o1733:
         yield Check("hooks", "wrong", f"{spool} has mode {os.stat(spool).st_mode & 0o7777:o}", f"chmod 1733 {spool}")
     else:
-        says = f"{where.hooks}, which tell {spool}; whether the scheduler calls them, a job shows"
-        yield Check("hooks", "ok", says, "maple admin doctor --job")
+        says = f"{where.hooks} tell {spool}; a job shows whether the scheduler calls them:"
+        yield Check("hooks", "ok", says, "    maple admin doctor --job")

@@ -60,7 +60,7 @@ def answers(where: Layout, receipt: Receipt, release: Release, path: str, truste
         return
     service = found.about
     if service is None:
-        todo = f"start it: {start(receipt, trusted)}"
+        todo = f"start it:\n    {start(receipt, trusted)}"
         yield Check("service", "note", f"{path}: {found.why}; the helper answers alone", todo)
         return
     who = f"{user_name(service.uid)} (uid {service.uid})"

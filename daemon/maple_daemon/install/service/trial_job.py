@@ -43,7 +43,7 @@ def tried(where: Layout, receipt: Receipt, words: Sequence[str], patience: float
         answers = _answers()
     if not answers:
         says = "no job was submitted: the service does not answer"
-        yield Check(NAME, "wrong", says, f"start it first: {start(receipt, uid)}")
+        yield Check(NAME, "wrong", says, f"start it first:\n    {start(receipt, uid)}")
         return
     job, why = _submitted(front, words)
     if not job:
@@ -69,8 +69,8 @@ def _brought_into_force(receipt: Receipt) -> str:
     """Return what the scheduler's configuration has to say for its hooks, or how to get them."""
     placed = hooks.lines(File(Path(one.path), b"") for one in receipt.written)
     return (
-        "\n".join(["see that the scheduler calls them, and was told to read its configuration anew", *placed])
-        if (placed)
+        "\n".join(["see that the scheduler calls them, and was restarted since", *placed])
+        if placed
         else "place them: maple admin install --daemon --hooks"
     )
 
