@@ -61,6 +61,8 @@ def test_a_mistyped_command_is_answered_with_the_one_that_was_meant(maple, words
         (("templates", "show", "zero33"), "did you mean zero3?"),
         (("verify", "--site", "ncsa-delta", "--template", "torchrun-over-srn"), "did you mean torchrun-over-srun?"),
         (("new", "train.py", "--set", "nods=3"), "did you mean nodes?"),
+        (("fix", "7", "--was", "gpu_om"), "--was gpu_om: there is no such value; did you mean gpu_oom?"),
+        (("fix", "7", "--state", "lost"), "--state lost: there is no such value; known are pending, running"),
     ],
 )
 def test_a_mistyped_name_is_answered_with_the_one_that_was_meant(maple, tmp_path, words, hint) -> None:

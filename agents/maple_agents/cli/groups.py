@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Optional
 
@@ -38,6 +39,9 @@ def _below(group: click.Group, ctx: click.Context, name: str) -> str:
     return "did you mean %s?" % " or ".join("%s %s" % (one, name) for one in have) if have else ""
 
 
+_CHOICE = re.compile(r"'(.*)' is not one of ", re.DOTALL)  # click's sentence; it has what was typed nowhere else
+
+
 def misused(error: click.UsageError, command: click.Command, name: str, words: Sequence[str]) -> str:
     """Return the line for a mistake in *words* of *command*: what is wrong, what was meant, where help is."""
     asked, path = (error.ctx.command, error.ctx.command_path) if error.ctx else _asked(command, name, words)
@@ -54,10 +58,18 @@ def _mistake(error: click.UsageError, command: click.Command) -> str:
         return "%s: there is no such option%s" % (error.option_name, "; " + hint if hint else "")
     if isinstance(error, click.MissingParameter) and error.param is not None:
         return _missing(error.param)
+    choice = _CHOICE.match(error.message) if isinstance(error, click.BadParameter) else None
+    if choice and error.param is not None and isinstance(error.param.type, click.Choice):
+        return _no_choice(error.param, choice[1], error.param.type.choices)
     if isinstance(error, click.BadOptionUsage) and error.ctx is None:  # the parser has no other complaint then
         return "%s: its value is missing" % error.option_name
     said = " ".join(error.format_message().split()).rstrip(".")
     return said[:1].lower() + said[1:]
+
+
+def _no_choice(param: click.Parameter, given: str, known: Sequence[str]) -> str:
+    name = param.human_readable_name if isinstance(param, click.Argument) else param.opts[0]
+    return "%s %s: there is no such value; %s" % (name, given, meant(given, known) or "known are " + ", ".join(known))
 
 
 def _missing(param: click.Parameter) -> str:

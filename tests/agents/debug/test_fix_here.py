@@ -10,9 +10,10 @@ import pytest
 from maple_agents.ask import sites
 from maple_agents.ask.submission import GENERIC
 from maple_agents.diagnose.gather.cases import is_of_pbs, with_status
+from maple_agents.diagnose.tell import page
 from maple_agents.diagnose.tell.json_form import filled, louder, new, steps
 from maple_agents.diagnose.tell.page_rows import step
-from maple_agents.diagnose.tell.site_help import _OF_CAUSE, here
+from maple_agents.diagnose.tell.site_help import _OF_CAUSE, OWN_PACKAGES, here
 from maple_agents.diagnose.values import Case, Cause, Diagnosis, Ended, Evidence, LogFile
 from maple_agents.templates.knowledge.entries import CLASSES
 from maple_submit_filter.answer.report import printable
@@ -147,6 +148,19 @@ def test_a_step_with_a_command_is_one_line(monkeypatch: pytest.MonkeyPatch, caps
     step("  - ", "ask the people who look after the cluster whether that node is known to be broken")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("bash train.py") and len(lines) == 4 and all(len(one) <= 44 for one in lines[1:])
+
+
+@pytest.mark.parametrize("site_id", ["ncsa-delta", "tacc-lonestar6"])
+def test_a_sentence_of_the_site_is_no_command(
+    site_id: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It names options and variables, and is folded as a sentence: no row ends with a backslash, none is too long."""
+    monkeypatch.setattr("maple_agents.diagnose.tell.page_rows._room", lambda: 79)
+    found = diagnosis("wrong_interpreter_or_env", sites.load(site_id))
+    monkeypatch.setattr(page, "here", lambda told: [line for line in here(told) if line.startswith(OWN_PACKAGES)])
+    page._here(found)
+    rows = capsys.readouterr().out.splitlines()
+    assert len(rows) == 2 and not any(row.endswith("\\") or len(row) > 80 for row in rows)
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def _model(name: str, settings: Mapping[str, Any], environ: Mapping[str, str]) -
 
     url, _, served = name.partition("#")
     if not served or not served.isprintable():
-        raise ModelError(url.rpartition("@")[2], "the server has several models", "write URL#name")
+        raise ModelError(url.rpartition("@")[2], "the address names none of its models", "write URL#name")
     return HttpModel(url, served, _key(settings, environ), plain_http=settings.get("plain_http") is True)
 
 

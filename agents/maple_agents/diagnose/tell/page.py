@@ -13,7 +13,7 @@ from ..values import Cause, Cited, Cure, Diagnosis, Ended
 from .json_form import difference, filled, new, steps
 from .page_rows import head, lines, plain, say, short, step
 from .safe import safe_words
-from .site_help import here
+from .site_help import OWN_PACKAGES, here
 
 FEW = 3  # lines of the cascade
 ROWS = 4  # of the screen, for a line of evidence
@@ -111,7 +111,10 @@ def _again(cause: Cause) -> None:
 def _here(diagnosis: Diagnosis) -> None:
     """Print what the site's file says of such a cause: the names that general advice leaves open."""
     for line in here(diagnosis):
-        step("on %s: " % diagnosis.case.site.id, line)
+        shown = (
+            say if line.startswith(OWN_PACKAGES) else step
+        )  # that is a sentence of the site file, the others hold commands
+        shown("on %s: " % diagnosis.case.site.id, line)
 
 
 def _more(count: int) -> None:

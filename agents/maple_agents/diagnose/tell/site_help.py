@@ -17,6 +17,7 @@ from ..values import Cause, Diagnosis
 Says = Callable[[SiteFile], Iterator[str]]
 FEW = 2  # ways to load a framework
 MOST = 8  # names in a list
+OWN_PACKAGES = "own packages: "
 _OF_TORCH = ("torch", "torchvision", "torchaudio", "torchrun", "python", "python3")
 
 
@@ -41,7 +42,7 @@ def _pytorch(site: SiteFile) -> Iterator[str]:
 
 def _environment(site: SiteFile) -> Iterator[str]:
     if site.modules and site.modules.environment:
-        yield "own packages: " + site.modules.environment
+        yield OWN_PACKAGES + site.modules.environment
 
 
 def _modules(site: SiteFile) -> Iterator[str]:
