@@ -164,7 +164,7 @@ def ending(record: "Record") -> str:
     if record.verdict == "ended":
         return "not submitted"
     if not record.job and record.joined == "none":
-        return "no job: sbatch refused it, or was ended before it had one"
+        return "no job: refused, or stopped before"
     if not record.job:
         return "job not known"  # nobody tells the service of jobs
     if record.outcome is None:
