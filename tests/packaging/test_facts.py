@@ -70,13 +70,16 @@ def test_an_apply_damages_no_release(served, mine):
     assert served.admin("rollback", "--to", "0.2.0").exit_code == 0
 
 
-def test_an_update_keeps_it_and_each_apply_goes_back_on_its_own(served, mine):
+def test_an_update_keeps_it_and_each_apply_goes_back_on_its_own(served, mine, monkeypatch):
     """Release and facts are two things."""
     of_release = sites.load("ncsa-delta").revision[:12]
     revisions = []
     for name in ("one", "two"):
         maple_site("apply", corrected(mine, name), "--prefix", served.prefix)
         revisions.append(json.loads(maple_site("revisions", "--prefix", served.prefix, "--json").output))
+    monkeypatch.setenv("COLUMNS", "40")  # a path has a row of its own where it does not fit
+    rows = maple_site("revisions", "--prefix", served.prefix).output.splitlines()
+    assert rows[2].startswith("        /") and len(rows[1]) <= 40
     first, second = (one["revision"][:12] for one in revisions[1]["revisions"])
     assert revisions[1]["in_force"] == 2 and len({first, second, of_release}) == 3
     assert served.install(version="0.2.0").exit_code == 0

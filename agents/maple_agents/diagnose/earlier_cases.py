@@ -76,7 +76,7 @@ def recalled(diagnosis: Diagnosis, earlier: Sequence[Earlier]) -> Diagnosis:
     known = next((one for one in _same(diagnosis, earlier) if one.counts), None)
     if known is None:
         return diagnosis
-    first, says = diagnosis.causes[0], _as_in(known)
+    first, says = diagnosis.causes[0], _as_in(known, diagnosis.case.ended.id)
     if first.score >= SURE or first.cause == known.cause:
         if first.cause != known.cause:
             return diagnosis
@@ -149,7 +149,9 @@ def _confidence(earlier: Earlier) -> float:
     return BY_HELP if earlier.helped else BY_USER
 
 
-def _as_in(earlier: Earlier) -> str:
+def _as_in(earlier: Earlier, own: str) -> str:
+    if earlier.job == own:
+        return "you said that this job was %s" % earlier.cause
     if earlier.helped and earlier.says:
         return "as in job %s, where “%s” helped: job %s ran with it" % (earlier.job, earlier.says, earlier.later)
     return "as in job %s, which was %s, you said" % (earlier.job, earlier.cause)

@@ -283,7 +283,10 @@ def rollback(prefix: str, to: str, only_list: bool) -> None:
     _tell(f"{name} is in force in place of {before or 'none'}")
     if before:
         _tell(f"maple admin rollback again goes back to {before}; --to VERSION to any other (--list)")
-        _tell("maple and maple-fix stay those of their environment: pip install changes them")
+        served = (where.prefix / "daemon.toml").exists()
+        kept = "maple, maple-fix and the service" if served else "maple and maple-fix"
+        again = ", and a restart of the service" if served else ""
+        _tell(f"{kept} stay those of their environment: pip install changes them{again}")
 
 
 @admin.command()

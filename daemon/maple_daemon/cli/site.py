@@ -17,6 +17,7 @@ from maple_agents.base import drawing
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
+from maple_submit_filter.answer.report import columns
 from maple_submit_filter.host import configuration, places
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.site.snapshot import write
@@ -184,7 +185,9 @@ def revisions_(prefix: Path | None, as_json: bool) -> None:
     for revision in found:
         at = time.strftime("%Y-%m-%d %H:%M", time.localtime(revision.at))
         mark = "*" if revision.number == now else " "
-        click.echo("%s %4d  %s  %s  %s" % (mark, revision.number, at, revision.revision[:12], revision.source))
+        row = "%s %4d  %s  %s" % (mark, revision.number, at, revision.revision[:12])
+        fits = not drawing.is_bounded() or columns(row + "  " + revision.source) <= drawing.width()
+        click.echo(row + ("  " if fits else "\n        ") + revision.source)
 
 
 @site.command(epilog="Example: maple site rollback --prefix /opt/maple")

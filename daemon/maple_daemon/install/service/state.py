@@ -120,4 +120,6 @@ def reload(current: Path) -> str:
         if about is not None and about.facts == wanted:
             return f"the service (process {about.pid}) decides by them"
         time.sleep(0.05)
-    return f"the service (process {found.pid}) was told, and does not decide by them yet: maple admin doctor"
+    return (
+        f"the service (process {found.pid}) was told, and decides by others yet: restart it if it is of another version"
+    )
