@@ -58,9 +58,9 @@ def _mistake(error: click.UsageError, command: click.Command) -> str:
         return "%s: there is no such option%s" % (error.option_name, "; " + hint if hint else "")
     if isinstance(error, click.MissingParameter) and error.param is not None:
         return _missing(error.param)
-    choice = _CHOICE.match(error.message) if isinstance(error, click.BadParameter) else None
-    if choice and error.param is not None and isinstance(error.param.type, click.Choice):
-        return _no_choice(error.param, choice[1], error.param.type.choices)
+    if isinstance(error, click.BadParameter) and error.param is not None and isinstance(error.param.type, click.Choice):
+        choice = _CHOICE.match(error.message)
+        return _no_choice(error.param, choice[1], error.param.type.choices) if choice else error.format_message()
     if isinstance(error, click.BadOptionUsage) and error.ctx is None:  # the parser has no other complaint then
         return "%s: its value is missing" % error.option_name
     said = " ".join(error.format_message().split()).rstrip(".")
