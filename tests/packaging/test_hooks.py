@@ -78,6 +78,18 @@ def test_without_a_service_they_are_refused(cluster):
     assert done.exit_code == 2 and "add --daemon" in done.output and not cluster.prefix.exists()
 
 
+@pytest.mark.parametrize("other", ["", "notes.txt"])
+def test_events_that_nobody_took_go_with_the_folder(cluster, words, other):
+    """They are the hooks' own; a file of somebody else's stays, and the folder with it."""
+    cluster.install(*words)
+    spool = cluster.root / "spool" / "events"
+    for name in ("submitted,15,9986,3511999,vm,42e5560ab9561e2e", "ended.abc123DEF456", ".ended.abc123DEF456", other):
+        (spool / name).touch()
+    said = cluster.admin("uninstall").output
+    assert spool.exists() == bool(other) == (f"{spool} holds other files" in said), said
+    assert not other or [path.name for path in spool.iterdir()] == [other]
+
+
 def test_settings_that_name_no_spool_are_found(cluster, words):
     """They are the administrator's: the line to add is said."""
     cluster.install(*words)

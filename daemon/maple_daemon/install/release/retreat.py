@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .. import place, settings
 from ..refusals import Refused
-from ..service import written
+from ..service import hooks, written
 from . import atomic, releases
 from .layout import Layout, Receipt, Release, installed, layout, remove_empty, write_receipt
 
@@ -53,7 +53,7 @@ class Leftover(NamedTuple):
 def uninstall(prefix: Path) -> list[Leftover]:
     """Take away all that was installed below *prefix*, the commands first; return what was not ours to remove."""
     where: Layout = layout(prefix)
-    receipt = installed(where)
+    receipt, spool = installed(where), hooks.spool_of(where)
     with atomic.alone(prefix):
         left = [
             Leftover(placed.path, "is not ours any more")
@@ -74,6 +74,8 @@ def uninstall(prefix: Path) -> list[Leftover]:
                 shutil.rmtree(own)
             else:
                 own.unlink(missing_ok=True)
+    if spool in receipt.made:
+        hooks.swept(Path(spool))
     for folder in sorted(receipt.made, key=len, reverse=True):
         if not remove_empty(Path(folder)):
             left.append(Leftover(folder, "holds other files"))

@@ -6,6 +6,7 @@ configuration, which is the administrator's, and are printed. `packaging/slurm` 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -24,6 +25,7 @@ SPOOL = "/var/spool/maple/events"
 SECONDS = 5.0  # that the scheduler may take to say where it keeps jobs' scripts
 _FILES = {"slurm": ("job_ended", "cli_filter.lua", "epilog_maple"), "pbs": ("maple_job_end.py",)}
 _PROGRAMS = ("job_ended", "epilog_maple")
+_EVENT = re.compile(r"submitted,[^/]*|\.?ended\.[A-Za-z0-9]+")  # as the hooks name what they leave
 
 
 def files(where: Layout, scheduler: str, spool: str, state: str) -> tuple[File, ...]:
@@ -97,6 +99,14 @@ def spool_of(where: Layout) -> str:
         return load(str(where.prefix / "daemon.toml")).spool
     except Wrong:
         return ""
+
+
+def swept(spool: Path) -> None:
+    """Remove from a folder that we made the events that no service takes any more; what else lies there stays."""
+    for path in spool.iterdir() if spool.is_dir() else ():
+        if _EVENT.fullmatch(path.name):
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def examined(where: Layout, receipt: Receipt) -> Iterator[Check]:
