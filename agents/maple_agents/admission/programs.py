@@ -53,12 +53,12 @@ def _program(words: Sequence[bytes]) -> tuple[int, bool]:
 
 def main(plan: LaunchPlan) -> tuple[Started, ...]:
     """Return the launch lines that the job is about: those that train, else all that are no preparation."""
-    started = [started(step) for step in plan.steps if step.program or step.links]
+    starts = [started(step) for step in plan.steps if step.program or step.links]
     for wanted in (("training",), ("evaluation", "inference", "")):
-        some = [one for one in started if one.kind in wanted]
+        some = [start for start in starts if start.kind in wanted]
         if some:
             return tuple(some)
-    return tuple(started)
+    return tuple(starts)
 
 
 def one_program(starts: Sequence[Started]) -> bool:
