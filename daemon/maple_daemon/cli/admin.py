@@ -18,6 +18,7 @@ from maple_agents.cli.groups import Group
 
 from ..install.refusals import Refused, absolute
 from .documents import docs
+from .history_replay import replay
 from .memory_admin import COMMANDS, corrections
 from .prefix import audited_prefix, daemon_toml, meant, named_prefix, plainly, prefix_option
 
@@ -60,6 +61,7 @@ for one in COMMANDS:  # those of the service's memory
     admin.add_command(one)
 admin.add_command(corrections)
 admin.add_command(docs)
+admin.add_command(replay)
 
 
 @admin.command()
