@@ -43,6 +43,8 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
     breaches = flaws(starts)
     if not breaches and sure and complete:
         breaches = tuple(_program_breaches(starts, shape, scene))
+    if not breaches and sure and sampled:
+        breaches = tuple(_sampled_breaches(starts, shape))
     if sure and not breaches:
         breaches = _beyond_gpus(starts, scene) or (_fewer_gpus(starts, group, scene) if complete else ())
     breaches = breaches or _withheld(starts) or (_said_world(starts, shape, scene) if sure else ()) or _listed(starts)
@@ -127,6 +129,20 @@ def _program_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene
     if world is not None and world != tasks and not (world > tasks and scene.strangers):
         return [Breach(breach_kinds.WORLD_SIZE, numbers, texts)]
     return _master_breaches(starts, numbers, texts) if world == tasks else []
+
+
+def _sampled_breaches(starts: Sequence[Start], shape: Optional[StepShape]) -> List[Breach]:
+    """Return where the samples of a large world do not agree on where to meet: then all of it does not, either."""
+    tasks, ranks = shape.tasks if shape is not None else None, [number_in(start, b"RANK") for start in starts]
+    worlds = {number_in(start, b"WORLD_SIZE") for start in starts}
+    if tasks is None or None in ranks or len(set(ranks)) != len(ranks) or not all(start.python for start in starts):
+        return []
+    if worlds != {tasks}:
+        return []
+    numbers: Dict[str, Optional[int]] = {"tasks": tasks, "world size": tasks, "rank": None}
+    numbers["nodes"] = shape.nodes if shape is not None else None
+    texts = {name: starts[0].environment[raw] for name, raw in _NAMED if raw in starts[0].environment}
+    return _master_breaches(starts, numbers, texts)
 
 
 def _beyond_gpus(starts: Sequence[Start], scene: Scene) -> Tuple[Breach, ...]:

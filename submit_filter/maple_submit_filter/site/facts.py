@@ -56,6 +56,8 @@ class Partition(NamedTuple):
     routed: bool = False  # True: reached through a routing queue only, never named
     gpus_multiple: Optional[int] = None  # the GPUs of a node are given in multiples of this
     sizes: Tuple[SizeBin, ...] = ()
+    cpus_with_gpus: Optional[bool] = None  # CPUs come with the GPUs that are asked for
+    account_ending: str = ""  # of the accounts that may be charged here, and of no others; "" unknown
 
 
 class Demand(NamedTuple):

@@ -115,6 +115,7 @@ _SHAPES: Dict[Any, Dict[str, Check]] = {
         routed=_flag,
         sizes=_list(_of(SizeBin)),
         gpus_multiple=_maybe_count,
+        cpus_with_gpus=_maybe_flag,
     ),
     SizeBin: _shape(SizeBin, min_nodes=_count, max_nodes=_count, max_walltime=_count),
     Demand: _shape(Demand, options=_texts, values=_texts, except_values=_texts),

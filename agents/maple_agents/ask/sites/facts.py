@@ -105,6 +105,8 @@ def _partition(file: SiteFile, selector: str, name: str, table: PartitionTable) 
         default_walltime=of_clock(table.default_walltime),
         routed=table.kind == "execution-only",
         gpus_multiple=table.gpus_multiple,
+        cpus_with_gpus=table.cpus_with_gpus,
+        account_ending=table.account_ending,
         sizes=tuple(
             SizeBin(size_bin.min_nodes, size_bin.max_nodes, of_clock(size_bin.max_walltime) or 0)
             for size_bin in table.size_bins

@@ -136,6 +136,8 @@ class PartitionTable(Fact):
 
     *gpus_per_node*: only where a job gets fewer than the node has, or the kind of node is unknown.
     *gpus_multiple*: the GPUs of a node are given in multiples of this: of all, where nodes are given whole.
+    *cpus_with_gpus*: the site's own samples ask for GPUs here and for no CPUs, which come with them.
+    *account_ending*: how the accounts end that may be charged here, and no others ("-ai").
     *constraint*, *partition*: the entry holds for jobs that ask for these. *kind*: of a PBS queue. *access*: who may.
     """
 
@@ -155,6 +157,8 @@ class PartitionTable(Fact):
     size_bins: list[SizeBin] = []
     max_gpus_per_job: Count | None = None
     gpus_multiple: Count | None = None
+    cpus_with_gpus: bool | None = None
+    account_ending: str = ""
     max_gpus_per_user: Count | None = None
     max_gpus_per_allocation: Count | None = None
     max_cores: Count | None = None

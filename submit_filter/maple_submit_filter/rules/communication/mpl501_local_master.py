@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Iterator, List, Optional
 
 from ...cures.launch_edits import as_first_node, as_offers, put, replacements
@@ -9,18 +10,26 @@ from ...launchers.rank_words import first_node
 from ...launchers.registry import AGENTS
 from ...plan import breach_kinds
 from ...site.facts import Site
-from ...types.edits import Edit, Span
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
 from .. import rule
+from ..program_text import named_values, place_of
+
+# What a program calls the address at which its ranks meet, and what a node calls itself.
+_MEETING = frozenset((
+    "coordinator", "coordinator_address", "coordinator_ip", "dist_url", "init_method", "dist_init_method",
+    "master_addr", "master_address", "master_ip", "rdzv_endpoint", "dist_init_addr",
+))  # fmt: skip
+_HOST = re.compile(rb"(?:tcp://)?(localhost|127(?:\.\d+){3})(?=:|/|\Z)")
 
 
 @rule("MPL501", "on several nodes, the master's address means each node itself")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """The ranks meet at one address, so it has to be the name of one node of the job.
 
-    Wrong: export MASTER_ADDR=localhost
+    Wrong: export MASTER_ADDR=localhost; python train.py --coordinator 127.0.0.1:12321
     Right: export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
     Why:   on every node localhost is that node: each rank waits on its own node, without a message, until the
            rendezvous times out after ten to fifteen minutes.
@@ -29,6 +38,44 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         for breach in step.breaches:
             if breach.kind in (breach_kinds.MASTER_LOCAL, breach_kinds.LOCAL_SAID):
                 yield _finding(step, breach, site, job)
+        if not step.breaches and not step.maybe and (step.nodes or 1) > 1 and _is_of_several(step):
+            yield from _program_s(step, plan, site, job)
+
+
+def _is_of_several(step: Step) -> bool:
+    """Return whether the processes of a launch line, on several nodes, form one world."""
+    return len(step.groups) == 1 and (step.groups[0].nodes or 1) > 1
+
+
+def _program_s(step: Step, plan: LaunchPlan, site: Site, job: Job) -> Iterator[Finding]:
+    """Yield that the program itself is told a coordinator that each node takes for itself."""
+    for named in named_values(step.program):
+        host = _HOST.match(named.value)
+        if named.last not in _MEETING or host is None:
+            continue
+        fixes = tuple(_in_place_of(host.group(1), step, place_of(named, step), plan, site, job.source))
+        says = "the program is told %s %s on %s nodes, and each takes that for itself" % (
+            named.name.decode("utf-8", "replace"), host.group(1).decode(), step.nodes)  # fmt: skip
+        yield Finding("MPL501", says, place_of(named, step) or step.span, fixes=fixes,
+                      help="use the name of the job's first node")  # fmt: skip
+
+
+def _in_place_of(
+    host: bytes, step: Step, own: Optional[Span], plan: LaunchPlan, site: Site, source: bytes
+) -> Iterator[Fix]:
+    """Yield the first node's name where the script assigns the address once, or on the line of the launch."""
+    assigned = [span for spans in plan.assigned.values() for span in spans if span.end <= step.span.start]
+    spans = [span for span in assigned if source.count(host, *span) == 1]
+    if own is not None and source.count(host, *own) == 1 and source[own.start : own.end].find(b"$") < 0:
+        spans = [own]
+    if len(spans) != 1 or source[spans[0].start : spans[0].end].count(b"'"):
+        return
+    quoted = own == spans[0] and step.links and step.links[-1].quoted == b"'"
+    at = source.index(host, *spans[0])
+    new = first_node(site)[2 if quoted else 0]
+    if source[spans[0].start : spans[0].end].count(b'"'):
+        new = first_node(site)[1]
+    yield Fix((Edit(Span(at, at + len(host)), new, "MPL501"),), Safety.ASK, "the job's first node is the coordinator")
 
 
 def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:

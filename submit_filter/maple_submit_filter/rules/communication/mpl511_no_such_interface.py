@@ -19,12 +19,16 @@ _OF_OTHERS = (b"ib", b"eth", b"en", b"em", b"bond", b"hsn", b"p2p")  # how the i
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """NCCL and gloo take the interface that the script names, and give up where there is none of that name.
 
-    Wrong: export NCCL_SOCKET_IFNAME=ib0, on Frontier
+    Wrong: export NCCL_SOCKET_IFNAME=ib0, on Frontier; NCCL_SOCKET_IFNAME=lo, on several nodes
     Right: export NCCL_SOCKET_IFNAME=hsn0,hsn1,hsn2,hsn3
     Why:   NCCL says: Bootstrap : no socket interface found. Maple only reports it, with the names that the site file
            has: nodes may have more interfaces than the ones that ranks are to meet over.
     """
-    if not site.interfaces or b"_SOCKET_IFNAME" not in job.source:
+    if b"_SOCKET_IFNAME" not in job.source:
+        return
+    if any(step.groups and step.nodes and step.nodes > 1 for step in plan.steps):
+        yield from _loopback(plan, job, site)
+    if not site.interfaces:
         return
     for name in _NAMES:
         for span in plan.assigned.get(name, ()):
@@ -38,6 +42,30 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                 yield _finding(name, said, span, site)
 
 
+def _loopback(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Yield that ranks of several nodes are to meet over lo, over which each node reaches itself alone."""
+    for name in _NAMES:
+        for span in plan.assigned.get(name, ()):
+            said = job.source[span.start : span.end].partition(b"=")[2].strip(b"'\"")
+            if said.lstrip(b"=") in (b"lo", b"lo0"):
+                known = _site_s(name, site)
+                new = name + b"=" + known if known else name + b"=^lo,docker"
+                # NCCL alone takes a list of what it is not to use
+                fix = (
+                    Fix((Edit(span, new, "MPL511"),), Safety.ASK, new.decode())
+                    if known or name[:4] == b"NCCL"
+                    else None
+                )
+                says = "%s=lo: over lo each node reaches itself alone, and the job has several" % name.decode()
+                yield Finding("MPL511", says, span, fixes=(fix,) if fix is not None else (),
+                              help="name the interface of the network between the nodes")  # fmt: skip
+
+
+def _site_s(name: bytes, site: Site) -> bytes:
+    names = site.interfaces if name.startswith(b"NCCL") else site.interfaces[:1]
+    return ",".join(names).encode() or site.interface.encode()
+
+
 def _is_there(said: bytes, site: Site) -> bool:
     """Return whether an item names an interface of the site, by its name or its beginning, or none that is known."""
     said = said.lstrip(b"=").split(b":")[0]
@@ -48,8 +76,8 @@ def _is_there(said: bytes, site: Site) -> bool:
 
 
 def _finding(name: bytes, said: bytes, span: Span, site: Site) -> Finding:
-    names = ",".join(site.interfaces if name.startswith(b"NCCL") else site.interfaces[:1])
-    fix = Fix((Edit(span, name + b"=" + names.encode(), "MPL511"),), Safety.ASK, "name %s" % names)
+    names = _site_s(name, site)
+    fix = Fix((Edit(span, name + b"=" + names, "MPL511"),), Safety.ASK, "name %s" % names.decode())
     says = "%s names %s, but ranks meet over %s here" % (
         name.decode(), said.decode("utf-8", "replace"), ", ".join(site.interfaces))  # fmt: skip
     return Finding("MPL511", says, span, fixes=(fix,), help="take the site's own", site_fact="network")

@@ -25,6 +25,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """apptainer (singularity) gives a container the GPUs of its host only with --nv or --rocm.
 
     Wrong: srun apptainer exec image.sif torchrun --nproc-per-node=4 train.py, on NVIDIA GPUs
+    Wrong: srun apptainer exec --nv image.sif python train.py, on AMD GPUs
     Right: srun apptainer exec --nv image.sif torchrun --nproc-per-node=4 train.py
     Why:   inside no driver is found and the program says that CUDA is not available. `maple check` shows the change; at
            submission Maple only reports it: a site may have made it the default.
@@ -33,11 +34,29 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     wanted = _FLAG.get(next(iter(vendors))) if len(vendors) == 1 else None
     if not judged(job, site) or wanted is None or any(name in job.source for name in _SET):
         return
+    yield from _of_other_maker(job, wanted)
     for step in plan.steps:
         if _is_given_none(step, plan, job, wanted):
             fix = _given(step, job, wanted[0])
             yield Finding("MPL701", "the container cannot use the GPUs of the node", step.span,
                           fixes=(fix,) if fix is not None else (), help="add --%s after exec" % wanted[0])  # fmt: skip
+            return
+
+
+def _of_other_maker(job: Job, wanted: Tuple[str, ...]) -> Iterator[Finding]:
+    """Yield that a container is given the drivers of a maker whose GPUs are not there, and not those of the other."""
+    others = [flag for flags in _FLAG.values() if flags != wanted for flag in flags]
+    if any(re.search(rb"(?<!\S)--%s(?!\S)" % flag.encode(), job.source) for flag in wanted):
+        return
+    for match in re.finditer(rb"(?m)^(?![ \t]*#).*?[ \t]--(\w+)(?!\S)", job.source):
+        flag = match.group(1).decode()
+        if flag in others and any(runner in match.group() for runner in _RUNNERS):
+            span = Span(match.start(1), match.end(1))
+            fix = Fix(
+                (Edit(span, wanted[0].encode(), "MPL701"),), Safety.ASK, "--%s in place of --%s" % (wanted[0], flag)
+            )
+            yield Finding("MPL701", "--%s brings the driver of another maker's GPUs" % flag, span, fixes=(fix,),
+                          help="use --%s here, and an image built for these GPUs" % wanted[0])  # fmt: skip
             return
 
 
@@ -69,7 +88,8 @@ def _is_given_none(step: Step, plan: LaunchPlan, job: Job, wanted: Tuple[str, ..
     behind = words[runs.index(True) :]
     if any(not _is_read(word, plan) for before, word in zip((b"", *behind), behind) if not _is_value(before, word)):
         return False
-    return not any(b"--" + one.encode() in job.source for one in (*wanted, "device"))
+    flags = [flag for flags in _FLAG.values() for flag in flags]
+    return not any(b"--" + flag.encode() in job.source for flag in (*flags, "device"))
 
 
 def _is_value(before: bytes, word: bytes) -> bool:

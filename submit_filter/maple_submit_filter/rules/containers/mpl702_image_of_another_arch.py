@@ -13,7 +13,10 @@ from ...types.launch_plan import LaunchPlan
 from .. import rule
 
 _OF_X86 = re.compile(rb"(?m)^(?![ \t]*#)[^\n]*?(?<![A-Za-z0-9])(x86[_-]64|amd64|linux64|x86)(?![A-Za-z0-9])")
-_ABOUT_IMAGES = re.compile(rb"\.sif\b|\.sqsh\b|docker://|oras://|--arch\b|/NGC\b|_sif\b", re.IGNORECASE)
+_ABOUT_IMAGES = re.compile(
+    rb"\b(?:ba|z)?sh[ \t][^\n]*x86_64[\w.-]*\.sh\b|\.sif\b|\.sqsh\b|docker://|oras://|--arch\b|/NGC\b|_sif\b",
+    re.IGNORECASE,
+)
 _ASKS = re.compile(rb"uname|\bcase\b|\bif\b|\[\[?")
 
 
@@ -21,6 +24,7 @@ _ASKS = re.compile(rb"uname|\bcase\b|\bif\b|\[\[?")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """A container runs on the processors that its image was built for.
 
+    Wrong: bash Miniconda3-latest-Linux-x86_64.sh
     Wrong: apptainer exec --nv torch-x86_64.sif, or apptainer pull --arch amd64, on the Grace processors of Vista
     Right: an image built for aarch64 (arm64)
     Why:   the program ends at once: exec format error. Maple tells it by the name, which may mislead, so it only
@@ -32,10 +36,19 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         line = match.group() + job.source[match.end() : match.end() + 200].split(b"\n")[0]
         if _ABOUT_IMAGES.search(line) and not _ASKS.search(line):
             says = "%s is named, but the processors here are %s" % (match.group(1).decode(), site.arch)
-            fix = _arm(match, line)
+            fix = _arm(match, line) or _installer(match.group(1), job.source)
             yield Finding("MPL702", says, Span(*match.span(1)), fixes=(fix,) if fix is not None else (),
                           help="take an image built for arm64", site_fact="cpu_arch")  # fmt: skip
             return
+
+
+def _installer(word: bytes, source: bytes) -> Optional[Fix]:
+    """Take the installer for this processor, wherever the script names the one that it fetches and runs."""
+    names = set(re.findall(rb"[\w.-]+-x86_64\.sh\b", source))
+    if word != b"x86_64" or len(names) != 1 or source.count(word) != source.count(next(iter(names))):
+        return None
+    spans = [Span(found.start(), found.end()) for found in re.finditer(rb"x86_64", source)]
+    return Fix(tuple(Edit(span, b"aarch64", "MPL702") for span in spans), Safety.ASK, "the installer for aarch64")
 
 
 def _arm(match: "re.Match[bytes]", line: bytes) -> Optional[Fix]:

@@ -11,7 +11,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
-from ..limits import judged
+from ..limits import judged, rows_in_force
 
 
 @rule("MPL311", "all ranks of a task share one CPU")
@@ -21,10 +21,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #SBATCH --ntasks-per-node=1, shared nodes, and torchrun --nproc-per-node=4
     Right: #SBATCH --ntasks-per-node=1 --cpus-per-task=64
     Why:   four ranks and their data loaders take turns on one core, and the GPUs wait. Maple only reports it,
-           because some sites give CPUs with each GPU.
+           because some sites give CPUs with each GPU; where the site file says that of the partition, it says nothing.
     """
     said = ("cpus-per-task", "cpus-per-gpu", "exclusive", "mincpus", "core-spec")
     if not judged(job, site) or plan.allocation.shared is not True or any(name in job.settings for name in said):
+        return
+    if any(row.cpus_with_gpus for row in rows_in_force(job, site)):
         return
     for step in plan.steps:
         ranks = step.workers_per_task

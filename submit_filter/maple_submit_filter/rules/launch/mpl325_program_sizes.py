@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Dict, Iterator, List, NamedTuple, Optional
 
 from ...launchers.registry import AGENTS
@@ -11,6 +12,7 @@ from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
+from ..limits import gpu_count
 from ..program_text import Named, is_rank, named_values, place_of
 
 # What the last part of an option's name counts, as Lightning, NeMo, JAX's examples and Megatron-LM spell it.
@@ -25,6 +27,9 @@ _PARALLEL = {
     ),
     "context parallel": ("context_parallel_size", "context_parallel_degree", "cp_size", "cp"),
 }  # fmt: skip
+
+_SERVE = re.compile(rb"(?m)^(?![ \t]*#)[^\n]*\bvllm(?:[ \t]+serve|\.entrypoints)\b(?:[^\n\\]|\\\n|\\.)*")
+_SIZE = re.compile(rb"(?<=[ \t])(--tensor-parallel-size|-tp|--pipeline-parallel-size|-pp)[ =](\d{1,4})(?![\w.])")
 
 
 class _Starts(NamedTuple):
@@ -42,18 +47,43 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #SBATCH --nodes=4 ... srun python train.py --trainer.num_nodes=2
     Wrong: srun --ntasks=8 python train.py --num_processes=$SLURM_NNODES --process_id=$SLURM_PROCID
     Wrong: eight ranks, and --tensor-model-parallel-size 4 --pipeline-model-parallel-size 4
+    Wrong: 32 ranks in 8 replicas, and --micro-batch-size 4 --global-batch-size 100
+    Wrong: vllm serve MODEL --tensor-parallel-size 8, on four GPUs
     Right: --trainer.num_nodes=4; --num_processes=$SLURM_NTASKS; sizes whose product divides the 8 ranks
     Why:   Lightning ends or builds two worlds, JAX refuses a process id beyond the number, Megatron-LM says that the
            world size is not divisible. `maple check` shows the change; at submission Maple only reports it: what a
            program makes of its arguments is for the program to say.
     """
+    yield from _of_server(plan, job)
     for step in plan.steps:
         starts = _starts(step)
         if starts is None or step.maybe:
             continue
         named = [value for value in named_values(step.program) if value.value.isdigit() and len(value.value) < 6]
         yield from _counts(named, starts, step, job)
-        yield from _parts(named, starts, step, job)
+        parts = _sizes(named)
+        yield from _parts(parts, starts, step, job)
+        yield from _batch(named, parts, starts, step, job)
+
+
+def _of_server(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """Yield that vLLM, which starts its ranks itself, is told more of them than the one node has GPUs for."""
+    given, counts = plan.allocation, [kind.gpus for kind in plan.allocation.node_kinds]
+    here = given.gpus_per_node or gpu_count(job.settings, "gpus") or max((count or 0 for count in counts), default=0)
+    many = given.nodes != 1 and ("nodes" in job.settings or "select" in job.settings) or b"ray" in job.source
+    for match in _SERVE.finditer(job.source) if here and not many else ():
+        sizes = {}
+        for size in _SIZE.finditer(job.source, *match.span()):
+            sizes[size.group(1)] = size
+        product = 1
+        for size in sizes.values():
+            product *= int(size.group(2))
+        if product > here:
+            at = Span(*next(iter(sizes.values())).span(2))
+            fix = Fix((Edit(at, b"%d" % here, "MPL325"),), Safety.ASK, "%d parts" % here)
+            says = "the server wants %d GPUs, and the node gives it %d" % (product, here)
+            yield Finding("MPL325", says, at, fixes=(fix,) if len(sizes) == 1 else (),
+                          help="as many parts as there are GPUs, or more GPUs")  # fmt: skip
 
 
 def _starts(step: Step) -> Optional[_Starts]:
@@ -96,13 +126,37 @@ def _finding(named: Named, noun: str, right: int, step: Step, job: Job) -> Findi
                    help="say what starts, or start what is said")  # fmt: skip
 
 
-def _parts(named: List[Named], starts: _Starts, step: Step, job: Job) -> Iterator[Finding]:
-    """Yield that the parallel parts of a model do not divide the world."""
+def _sizes(named: List[Named]) -> Dict[str, Named]:
+    """Return the parts of a model by what is parallel about them."""
     sizes: Dict[str, Named] = {}
     for size in named:
         for kind, names in _PARALLEL.items():
             if size.last in names and int(size.value) > 0:
                 sizes[kind] = size
+    return sizes
+
+
+def _batch(named: List[Named], sizes: Dict[str, Named], starts: _Starts, step: Step, job: Job) -> Iterator[Finding]:
+    """Yield that Megatron's global batch is no multiple of the micro batch times the replicas of the model."""
+    said = {size.last: size for size in named if size.last in ("micro_batch_size", "global_batch_size")}
+    parts = 1
+    for size in sizes.values():
+        parts *= int(size.value)
+    if len(said) != 2 or starts.world % parts or not int(said["micro_batch_size"].value):
+        return
+    micro, whole = (int(said[name].value) for name in ("micro_batch_size", "global_batch_size"))
+    replicas = starts.world // parts
+    if whole and whole % (micro * replicas):
+        named_whole, fits = said["global_batch_size"], max(whole // (micro * replicas), 1) * micro * replicas
+        fix = _told(named_whole, fits, step, job)
+        says = "a global batch of %d is no multiple of %d x %d, the micro batch times the %d replicas" % (
+            whole, micro, replicas, replicas)  # fmt: skip
+        yield Finding("MPL325", says, place_of(named_whole, step), fixes=(fix,) if fix is not None else (),
+                      help="Megatron-LM ends at once: take a multiple of %d" % (micro * replicas))  # fmt: skip
+
+
+def _parts(sizes: Dict[str, Named], starts: _Starts, step: Step, job: Job) -> Iterator[Finding]:
+    """Yield that the parallel parts of a model do not divide the world."""
     product = 1
     for size in sizes.values():
         product *= int(size.value)

@@ -16,7 +16,6 @@ from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Link
 from .. import rule
-from ..limits import asked
 
 _MORE = re.compile(rb"(?i)oversubscribe|OMPI_MCA_rmaps|PRTE_MCA_rmaps|I_MPI_JOB_RESPECT|--map-by\b.*:PE=|--host\b")
 _MODULE = re.compile(rb"(?m)^[^#\n]*\b(?:module|ml)\b[^\n]*\b(?:openmpi|mpich|impi|intel-mpi|hpcx)")
@@ -75,7 +74,7 @@ def _places(plan: LaunchPlan, job: Job) -> Optional[int]:
     """Return the places that the job itself has, where its request says so."""
     given = plan.allocation
     if is_pbs(job):
-        return sum(given.node_file) if given.node_file is not None else _chunks(job)  # a line for each chunk
+        return sum(given.node_file) if given.node_file is not None else _lines(job)
     said = "ntasks" in job.settings or "ntasks-per-node" in job.settings
     return given.tasks if said else None
 
@@ -87,12 +86,22 @@ def _chunks(job: Job) -> Optional[int]:
     return sum(chunk.count for chunk in chunks_of(job.settings)) if "select" in job.settings else None
 
 
+def _lines(job: Job) -> Optional[int]:
+    """Return the lines of the node file wherever the chunks go: mpiprocs for each chunk, one where it says none."""
+    from ...play.pbs_allocation import chunks_of  # not on the way of a Slurm job
+
+    each = [(chunk.count, chunk.value(b"mpiprocs") or b"1") for chunk in chunks_of(job.settings)]
+    if "select" not in job.settings or not all(said.isdigit() for _, said in each):
+        return None
+    return sum(count * int(said) for count, said in each)
+
+
 def _is_given_all(link: Link, plan: LaunchPlan, job: Job, site: Site) -> bool:
     """Return whether the launcher fills a node by itself: PALS on one node, and PBS where cores count as places."""
     if per_node(link)[0]:
         return False
     name = link.argv[0].raw.decode("utf-8", "replace") if link.argv else ""
-    return site.maker(name) == "pals" or (is_pbs(job) and asked(job, "mpiprocs"))
+    return site.maker(name) == "pals"
 
 
 def _wider(link: Link, count: int, nodes: int, plan: LaunchPlan, job: Job) -> Iterator[Fix]:
@@ -116,6 +125,10 @@ def _in_chunks(each: int, nodes: int, job: Job) -> Optional[Fix]:
     match = _SELECT.search(job.source)
     if match is None or int(match.group(1)) != nodes:
         return None
+    said = re.search(rb"(?<=:mpiprocs=)\d+", match.group())
+    if said is not None:
+        span = Span(match.start() + said.start(), match.start() + said.end())
+        return Fix((Edit(span, b"%d" % each, "MPL327"),), Safety.ASK, "mpiprocs=%d" % each)
     edit = Edit(Span(match.end(), match.end()), b":mpiprocs=%d" % each, "MPL327")
     return Fix((edit,), Safety.ASK, "add mpiprocs=%d" % each)
 

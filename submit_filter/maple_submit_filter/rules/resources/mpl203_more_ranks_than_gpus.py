@@ -17,6 +17,7 @@ from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Option, Step
 from .. import rule
+from ..limits import gpu_count
 
 _OPTION = {name: agent.ranks for name, agent in AGENTS.items()}
 
@@ -50,7 +51,8 @@ def _slots(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     """deepspeed starts a worker for each slot of a host file."""
     counts = [kind.gpus for kind in plan.allocation.node_kinds]
     most = max((count for count in counts if count), default=0) if None not in counts else 0
-    most = most or plan.allocation.gpus_per_node or 0
+    most = most or plan.allocation.gpus_per_node or gpu_count(job.settings, "gres") or 0
+    most = most or gpu_count(job.settings, "gpus-per-node") or 0
     read = {_bare(word) for word in re.findall(rb"--hostfile[= ]+(\S+)", job.source)}
     for match in re.finditer(rb"(?m)^[^#\n]*\bslots=(\d{1,3})\b[^\n]*", job.source) if most else ():
         if int(match.group(1)) > most and _is_read(match.group(0), read):

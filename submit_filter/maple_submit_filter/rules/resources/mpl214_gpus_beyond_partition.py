@@ -61,7 +61,7 @@ def _per_node(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
 
 def _total(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
     """More in all than is given on so many nodes, or to one job; what no nodes have is for MPL204."""
-    total, nodes = gpu_count(job.settings, "gpus"), values.nodes(job.settings.value("nodes") or b"")
+    total, nodes = gpu_count(job.settings, "gpus"), values.nodes(job.settings.value("nodes") or b"") or _of_tasks(job)
     there = most_of(plan.allocation.node_kinds, "gpus")
     if total is None and nodes is not None:
         return _by_nodes(nodes[0], job, site)
@@ -73,6 +73,12 @@ def _total(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
     if on_node is not None and nodes is not None and total > on_node.most * nodes[1]:
         return _finding(job.settings.get("gpus"), total, on_node, on_node.most * nodes[1])
     return None
+
+
+def _of_tasks(job: Job) -> Optional[Tuple[int, int]]:
+    """Return the nodes of a job that says its tasks and no nodes: it gets no more of them than it has tasks."""
+    tasks = values.whole(job.settings.value("ntasks") or b"") if "nodes" not in job.settings else None
+    return (1, tasks) if tasks else None
 
 
 def _by_nodes(nodes: int, job: Job, site: Site) -> Optional[Finding]:

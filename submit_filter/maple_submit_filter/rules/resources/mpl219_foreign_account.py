@@ -13,7 +13,7 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from ...types.settings import Setting
 from .. import rule
-from ..limits import judged, text
+from ..limits import judged, rows_in_force, text
 
 
 @rule("MPL219", "an account of another cluster, or for other nodes")
@@ -22,11 +22,17 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --account=abcd-delta-gpu, on DeltaAI; --account=abcd-delta-cpu with a partition of GPUs, on Delta
     Right: #SBATCH --account=abcd-dtai-gh; --account=abcd-delta-gpu
+    Wrong: #SBATCH --account=abc123456-gpu --partition=ai, on Anvil
     Why:   Slurm says: Invalid account or account/partition combination specified. Maple asks first: which accounts
            you have, only you and the centre know.
     """
     setting = job.settings.get("account")
-    if setting is None or not (site.account_endings or site.elsewhere) or not judged(job, site):
+    if setting is None or not judged(job, site):
+        return
+    if any(row.account_ending for row in site.partitions):
+        yield from _of_partition(setting, job, site)
+        return
+    if not (site.account_endings or site.elsewhere):
         return
     name = text(job.settings, "account").lower()
     own = next((ending for ending in site.account_endings if name.endswith(ending)), "")
@@ -44,6 +50,17 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             says = "%s is an account of %s" % (text(job.settings, "account"), other.site)
             yield _finding(job, setting, other.name, here[0] if len(here) == 1 else "", says)
             return
+
+
+def _of_partition(setting: Setting, job: Job, site: Site) -> Iterator[Finding]:
+    """Yield that a partition is charged to accounts with an ending of their own, and this one has another's."""
+    wanted = {row.account_ending for row in rows_in_force(job, site) if row.selector == "partition"}
+    name, ending = text(job.settings, "account").lower(), next(iter(wanted)) if len(wanted) == 1 else ""
+    others = {row.account_ending for row in site.partitions} - {"", ending}
+    said = next((other for other in others if name.endswith(other)), "")
+    if ending and said:  # one without any such ending may be of another kind
+        says = "%s is charged to accounts that end with %s" % (text(job.settings, "partition"), ending)
+        yield _finding(job, setting, said, ending, says)
 
 
 def _half(ending: str, kind: str, site: Site) -> str:

@@ -1,0 +1,66 @@
+"""A signal before the time limit, and who gets it."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, Optional, Tuple
+
+from ...bash.parser import parse
+from ...cures.option_edits import at, restate
+from ...site.facts import Site
+from ...types.edits import Safety, Span
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+
+_VALUE = re.compile(rb"(?:([A-Z]*):)?(?:SIG)?([A-Z]+\d?|\d{1,2})(?:@\d+)?\Z", re.IGNORECASE)
+_TRAP = re.compile(rb"trap[ \t]+(?:--[ \t]+)?('[^']*'|\"[^\"]*\"|[^\s'\"]+)[ \t]+([\w \t]+)")
+_NUMBERS = {b"10": b"USR1", b"12": b"USR2", b"15": b"TERM", b"1": b"HUP", b"2": b"INT"}
+_NO_HANDLER = (b"''", b'""', b"-")
+
+
+@rule("MPL115", "the signal before the time limit does not reach the script's trap", "slurm")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """sbatch --signal tells the job's steps alone; the batch script, where its trap waits, is told with B: in front.
+
+    Wrong: #SBATCH --signal=USR1@300, and in the script: trap requeue USR1
+    Right: #SBATCH --signal=B:USR1@300
+    Why:   the trap never runs, so nothing is requeued, and USR1 ends a program that does not handle it before the
+           checkpoint is written. `maple check` shows the change; at submission Maple only reports it: the program
+           may handle the signal as well.
+    """
+    setting = job.settings.get("signal")
+    match = _VALUE.match(setting.value) if setting is not None else None
+    if setting is None or match is None or b"B" in (match.group(1) or b"").upper():
+        return
+    trap = _trap(_name(match.group(2)), job.source)
+    if trap is None:
+        return
+    value = b"B:" + setting.value if match.group(1) is None else b"B" + setting.value
+    made = restate(job, setting, value, "MPL115")
+    fixes = (made.fix(Safety.ASK, "--signal=" + value.decode("ascii", "replace")),) if made is not None else ()
+    says = "--signal=%s is sent to the steps, not to the script, whose trap waits for it in line %d" % (
+        setting.value.decode("ascii", "replace"), job.source.count(b"\n", 0, trap.start) + 1)  # fmt: skip
+    yield Finding("MPL115", says, at(setting) or trap, fixes=fixes, help="B: in front sends it to the batch script")
+
+
+def _name(said: bytes) -> bytes:
+    return _NUMBERS.get(said, said).upper()
+
+
+def _trap(signal: bytes, source: bytes) -> Optional[Span]:
+    """Return the batch script's own command that handles the signal: what a here-document holds is another script's."""
+    for start, end in _commands(source) if b"trap" in source else ():
+        match = _TRAP.match(source, start, end)
+        if match is None or match.group(1) in _NO_HANDLER:
+            continue
+        names = [_name(word.upper().removeprefix(b"SIG")) for word in match.group(2).split()]
+        if signal in names:
+            return Span(start, end)
+    return None
+
+
+def _commands(source: bytes) -> Iterator[Tuple[int, int]]:
+    for item in parse(source).items:
+        yield item.command.span.start, item.command.span.end
