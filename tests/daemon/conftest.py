@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.ending import Cluster
-from tests.daemon.ready import Ready
 from tests.daemon.serving import Daemon
+from tests.ready import Ready
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -26,7 +26,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def ready() -> Iterator[None]:
     """Let daemons be forked from a process that has imported what they import; those that are broken start anew."""
-    made = Ready()
+    made = Ready("maple_daemon.serve")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Daemon, "ready", made)
         yield

@@ -17,7 +17,7 @@ from maple_submit_filter.host.frames import Reply, Request
 from maple_submit_filter.types.submission import Submission
 
 from tests.daemon.leftovers import goes_with_us
-from tests.daemon.ready import Forked, Ready
+from tests.ready import Forked, Ready
 
 WRONG = b"""#!/bin/bash
 #SBATCH --nodes=2
@@ -71,9 +71,10 @@ class Daemon:
         """Start it, and wait until it listens."""
         program = "from maple_daemon.cli.daemon import main; main()"
         words = ["--config", self.folder + "/daemon.toml"]
-        with open(self.log, "wb") as log:
+        with open(self.log, "wb") as log, open(os.devnull, "rb") as nothing:
             if self.ready is not None and not self.under:
-                self.process = self.ready.daemon(words, log.fileno())
+                streams = (nothing.fileno(), log.fileno(), log.fileno())
+                self.process = self.ready.start("maple-daemon", words, streams, os.getcwd(), os.environ)
             else:
                 command = [*self.under, sys.executable, "-c", program, *words]
                 self.process = subprocess.Popen(command, stdout=log, stderr=log)

@@ -14,7 +14,7 @@ from tests.daemon.breaking import until
 
 RUN = """
 import time
-from tests.daemon.ready import Ready
+from tests.ready import Ready
 from tests.daemon.serving import Daemon
 Daemon.ready = %s
 daemon = Daemon(store="").start()
@@ -23,7 +23,7 @@ time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("ready", ["None", "Ready()"])
+@pytest.mark.parametrize("ready", ["None", "Ready('maple_daemon.serve')"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_daemon_and_folder_go_with_the_process_that_made_them(number: int, ready: str) -> None:
     """However that ends, and whether it started the daemon or had it forked."""

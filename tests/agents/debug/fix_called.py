@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.ready import ran
+
 MAIN = "import sys; sys.argv[0] = 'maple-fix'; from maple_agents.cli.fix.command import main; main()"
 COMMAND = (sys.executable, "-c", MAIN)
 SECONDS = 120
@@ -58,8 +60,14 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 
 def fix(*words: str, cwd: Path, stdin: bytes = b"", **more: Any) -> Called:
-    """Call `maple-fix` in *cwd*. *more*: of `subprocess.run`; `env` is added to `environment`."""
+    """Call `maple-fix` in *cwd*. *more*: of `subprocess.run`; `env` is added to `environment`.
+
+    A process of its own, as a person's is; where nothing but its environment is said of it, one that is forked.
+    """
     env = environment(cwd, **more.pop("env", {}))
+    if not more:
+        ended = ran("maple-fix", words, cwd=str(cwd), environment=env, stdin=stdin, timeout=SECONDS)
+        return Called(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
     done = subprocess.run(
         [*COMMAND, *words], cwd=cwd, input=stdin, capture_output=True, timeout=SECONDS, env=env, check=False, **more
     )
