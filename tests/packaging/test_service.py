@@ -245,6 +245,19 @@ def test_the_doctor_finds_a_service_that_decides_by_another_site_until_it_is_rel
     assert checks(cluster)["revision"][0] == "ok"
 
 
+def test_a_mode_holds_for_the_service_at_once_and_the_doctor_compares_them(running):
+    """An administrator who switches repair off has to be sure of it."""
+    cluster, daemon = running
+    done = cluster.admin("mode", "observe")
+    assert f"the service (process {daemon.process.pid}) goes by them" in done.output
+    assert checks(cluster)["revision"][0] == "ok"
+    conf = cluster.prefix / "current/etc/front.conf"
+    conf.write_text(conf.read_text().replace("mode=observe", "mode=warn"))  # by hand
+    assert checks(cluster)["revision"] == ("wrong", "the service goes by other modes than maple admin mode shows")
+    assert "goes by them" in cluster.admin("mode", "off", "--rule", "MPL301").output
+    assert checks(cluster)["revision"][0] == "ok"
+
+
 def test_the_doctor_finds_a_service_whose_rules_are_not_those_installed(running):
     """Somebody updated the service's Maple, or a file of the release was changed."""
     cluster, _ = running

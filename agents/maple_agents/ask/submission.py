@@ -15,6 +15,7 @@ from ..base.complaint import Complaint
 
 if TYPE_CHECKING:
     from maple_submit_filter.answer.decision import Decision, Rewritten
+    from maple_submit_filter.site.modes import Policy
 
     from .sites.this_site import Here
 
@@ -26,7 +27,7 @@ COMMANDS = {"slurm": b"sbatch", "pbs": b"qsub"}
 class Answer(NamedTuple):
     """What was asked, and what the engine says of it. *name* is the script as people call it.
 
-    *offers*: every way on offer, the decision's own first.
+    *offers*: every way on offer, the decision's own first. *policy*: the modes of the installation whose facts hold.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Answer(NamedTuple):
     decision: "Decision"
     known_by: str = ""  # from where it is known which site this is, as a phrase
     offers: "Tuple[Rewritten, ...]" = ()
+    policy: "Optional[Policy]" = None
 
     @property
     def on_site(self) -> str:
@@ -66,7 +68,8 @@ def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
     if script == "-" and split(words)[1]:
         raise Complaint("- takes no words behind it", "name a file: only a script in a file is given arguments")
     asked = submission(script, source, words, site.scheduler)
-    return Answer("stdin" if script == "-" else script, asked, site, decide(asked, site, peruse=read_file), where.why)
+    decision = decide(asked, site, peruse=read_file)
+    return Answer("stdin" if script == "-" else script, asked, site, decision, where.why, policy=where.policy)
 
 
 def submission(script: str, source: bytes, words: Sequence[str], scheduler: str) -> Submission:

@@ -10,7 +10,7 @@ from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 import click
 from maple_submit_filter.answer.decision import Decision, Rewritten, explained
-from maple_submit_filter.answer.reply import handed_over
+from maple_submit_filter.answer.reply import handed_over, partitions
 from maple_submit_filter.answer.report import in_order, printable, report, summary
 from maple_submit_filter.plan import breach_kinds
 from maple_submit_filter.request.unread_directives import CODE
@@ -145,10 +145,12 @@ def _asked(script: str, words: Sequence[str], site_id: Optional[str]) -> Tuple[A
 
 
 def mode_of(asked: Answer) -> str:
-    """Return the mode in force: off if the script says so, else the user's, else the site's, else repair."""
+    """Return the mode in force: off if the script says so, else the user's, else that of installation or site."""
     if OFF.search(asked.submission.script or b""):
         return "off"
-    return in_force(policy_of(None, asked.site.mode), (), (), asked.submission.environment.get(b"MAPLE", b""))
+    policy = asked.policy or policy_of(None, asked.site.mode)
+    named = partitions(asked.submission, policy)
+    return in_force(policy, named, {os.getegid(), *os.getgroups()}, asked.submission.environment.get(b"MAPLE", b""))
 
 
 def show(asked: Answer, mode: str, with_plan: bool = False) -> None:

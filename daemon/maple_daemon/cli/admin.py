@@ -343,11 +343,13 @@ def mode(
 ) -> None:
     """Show the modes, or set one: off, observe, warn or repair; "default" takes an exception back.
 
-    It holds from the next submission on; nothing has to be restarted.
+    It holds from the next submission on; nothing has to be restarted: a service that runs reads it at once.
     """
     from maple_submit_filter.rules import by_code
 
     from ..install import settings as modes
+    from ..install.release.layout import layout
+    from ..install.service.state import reload
 
     home = absolute(prefix, "--prefix")
     if rule is not None and re.fullmatch(r"(?i)MPL\d{3}", rule) and by_code(rule) is None:
@@ -357,6 +359,7 @@ def mode(
         if unlisted:
             _tell(f"warning: {unlisted}", err=True)
         modes.set_mode(home, mode, partition=partition, group=group, rule=rule)
+        _tell(reload(layout(home).current, "goes", "goes by the old modes"), err=True)
     elif partition or group or rule:
         raise Refused("no mode is named", "add one: off, observe, warn, repair, or default")
     now = modes.modes_in_force(home)

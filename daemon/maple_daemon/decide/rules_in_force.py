@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from typing import NamedTuple
 
@@ -39,6 +40,11 @@ def facts_of(snapshot: str, package: str = "") -> bytes:
         with open(snapshot, "rb") as file:
             made.update(file.read())
     return made.digest()
+
+
+def modes_of(policy: Policy) -> str:
+    """Return the hash of the modes of site, partitions, groups and rules, in hexadecimal."""
+    return hashlib.sha256(json.dumps(policy._asdict(), sort_keys=True).encode()).hexdigest()
 
 
 def generic() -> InForce:

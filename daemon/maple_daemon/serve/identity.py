@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import maple_submit_filter
 
-from ..decide.rules_in_force import InForce
+from ..decide.rules_in_force import InForce, modes_of
 
 ASK, ANSWER = b"MPV1", b"MPJ1"
 SECONDS = 2.0  # that whoever asks waits
@@ -21,7 +21,10 @@ _MOST = 65536
 
 
 class About(NamedTuple):
-    """*facts*: hash of the rules and the site that decide, in hexadecimal. *uid*, *pid*: of the service."""
+    """*facts*: hash of the rules and the site that decide, in hexadecimal. *uid*, *pid*: of the service.
+
+    *modes*: hash of the modes that it goes by, "" of a service that does not tell.
+    """
 
     version: str
     site: str
@@ -29,6 +32,7 @@ class About(NamedTuple):
     facts: str
     uid: int
     pid: int
+    modes: str = ""
 
 
 class Found(NamedTuple):
@@ -43,8 +47,9 @@ def answer(in_force: InForce) -> bytes:
     """Return the frame that answers."""
     site = in_force.site
     about = About(
-        maple_submit_filter.__version__, site.id, site.revision, in_force.facts.hex(), os.getuid(), os.getpid()
-    )
+        maple_submit_filter.__version__, site.id, site.revision, in_force.facts.hex(), os.getuid(), os.getpid(),
+        modes_of(in_force.policy),
+    )  # fmt: skip
     text = json.dumps({"found": about._asdict()}).encode()
     return ANSWER + struct.pack(">I", len(text)) + text
 
@@ -80,6 +85,8 @@ def _read(frame: bytes, owner: int) -> Found:
             raise ValueError
         told = json.loads(frame[8:])["found"]
         version, site, revision, facts = (str(told[name]) for name in About._fields[:4])
-        return Found(owner, About(version, site, revision, facts, int(told["uid"]), int(told["pid"])))
+        return Found(
+            owner, About(version, site, revision, facts, int(told["uid"]), int(told["pid"]), str(told.get("modes", "")))
+        )
     except (ValueError, KeyError, TypeError, RecursionError):
         return Found(owner, None, "answers, but not as Maple's service does")

@@ -14,17 +14,19 @@ from typing import NamedTuple, Optional
 
 from maple_submit_filter.host import configuration
 from maple_submit_filter.site.facts import Site
+from maple_submit_filter.site.modes import Policy
 
 SAID, INSTALLED, DETECTED, GENERIC = "said", "installed", "detected", "generic"
 
 
 class Here(NamedTuple):
-    """*how*: one of the four. *why*: a phrase that says from where. *site*: its facts, where one is installed."""
+    """*how*: one of the four. *why*: a phrase that says from where. *site*, *policy*: of what is installed."""
 
     id: str
     how: str
     why: str
     site: Optional[Site] = None
+    policy: Optional[Policy] = None
 
     def __str__(self) -> str:
         return "%s (%s)" % (self.id, self.why)
@@ -40,7 +42,7 @@ def here(said: Optional[str], generic: str, environ: Mapping[str, str] = os.envi
     order = ("qsub", "sbatch") if generic.endswith("pbs") else ("sbatch", "qsub")
     found = installed(order, environ)
     if found is not None:
-        return Here(found.site.id, INSTALLED, "installed below %s" % prefix_of(found.conf), found.site)
+        return Here(found.site.id, INSTALLED, "installed below %s" % prefix_of(found.conf), found.site, found.policy)
     return _detected(environ, hostname or os.uname().nodename) or Here(
         generic, GENERIC, "not described yet; maple site init drafts a description"
     )
@@ -122,10 +124,11 @@ _MOST_OF_FRONT = 4 << 20  # bytes of a front
 
 
 class Installed(NamedTuple):
-    """*conf*: the path of its front.conf. *site*: of the facts that its front goes by."""
+    """*conf*: the path of its front.conf. *site*, *policy*: of the facts and the modes that its front goes by."""
 
     conf: str
     site: Site
+    policy: Policy = Policy()
 
 
 def installed(commands: Sequence[str] = COMMANDS, environ: Mapping[str, str] = os.environ) -> Optional[Installed]:
@@ -135,10 +138,17 @@ def installed(commands: Sequence[str] = COMMANDS, environ: Mapping[str, str] = o
         try:
             conf = configuration.read_conf(path) if path else {}
             if conf.get("snapshot"):
-                return Installed(path, configuration.site(conf))
+                return Installed(path, configuration.site(conf), _policy(conf))
         except (OSError, ValueError):
             continue
     return None
+
+
+def _policy(conf: Mapping[str, str]) -> Policy:
+    try:
+        return configuration.policy(conf)
+    except (OSError, ValueError):
+        return Policy("off")  # a front that cannot read it does nothing
 
 
 def prefix_of_front(environ: Mapping[str, str] = os.environ) -> str:

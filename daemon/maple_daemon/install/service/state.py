@@ -69,8 +69,11 @@ def answers(where: Layout, receipt: Receipt, release: Release, path: str, truste
 
 
 def revision(service: identity.About, release: Release) -> Check:
-    """Does the service decide by the same rules and facts as the release in force?"""
-    installed = facts_in_force(release)
+    """Does the service decide by the same rules, facts and modes as the release in force?"""
+    installed, modes = facts_in_force(release), modes_in_force(release)
+    if service.facts == installed and service.modes not in ("", modes):
+        todo = f"systemctl reload maple-daemon, or kill -HUP {service.pid}"
+        return Check("revision", "wrong", "the service goes by other modes than maple admin mode shows", todo)
     if service.facts == installed:
         says = f"the service decides as the release does: rules and facts of {service.site}, {installed[:12]}"
         return Check("revision", "ok", says)
@@ -88,6 +91,14 @@ def facts_in_force(release: Release) -> str:
     return rules_in_force.facts_of(path, str(release.package)).hex()
 
 
+def modes_in_force(release: Release) -> str:
+    """Return the hash of the modes that the front of a release goes by, "" where they cannot be read."""
+    try:
+        return rules_in_force.modes_of(configuration.policy(settings.values(release)))
+    except (OSError, ValueError):
+        return ""
+
+
 def start(receipt: Receipt, uid: str) -> str:
     """Return the line that starts the service of an installation."""
     from pathlib import Path
@@ -99,27 +110,29 @@ def start(receipt: Receipt, uid: str) -> str:
     return start_line(folder, named["daemon.toml"], uid)
 
 
-def reload(current: Path) -> str:
-    """Return what became of the service of the release *current*, "" where the front asks none."""
+def reload(current: Path, goes: str = "decides", old: str = "decides by the old ones") -> str:
+    """Let the service of the release *current* read facts and modes anew, and return a line on it.
+
+    "" where the front asks none. *goes*, *old*: what it does by them, and by those from before.
+    """
     release = Release(current)
     socket = settings.values(release).get("socket", "")
     if not socket:
         return ""
-    wanted, found = facts_in_force(release), identity.ask(socket).about
+    wanted, found = (facts_in_force(release), modes_in_force(release)), identity.ask(socket).about
     if found is None:
         return f"no service answers at {socket}; the next one that starts reads them"
-    if found.facts == wanted:
-        return f"the service (process {found.pid}) decides by them"
+    if (found.facts, found.modes) == wanted:
+        return f"the service (process {found.pid}) {goes} by them"
     try:
         os.kill(found.pid, signal.SIGHUP)
     except OSError:
-        return f"the service (process {found.pid}) decides by the old ones still: kill -HUP {found.pid}, as root"
+        return f"the service (process {found.pid}) {old} still: kill -HUP {found.pid}, as root"
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         about = identity.ask(socket).about
-        if about is not None and about.facts == wanted:
-            return f"the service (process {about.pid}) decides by them"
+        if about is not None and (about.facts, about.modes) == wanted:
+            return f"the service (process {about.pid}) {goes} by them"
         time.sleep(0.05)
-    return (
-        f"the service (process {found.pid}) was told, and decides by others yet: restart it if it is of another version"
-    )
+    says = f"the service (process {found.pid}) was told, and {old} still"
+    return says + ": restart it if it is of another version"
