@@ -126,6 +126,15 @@ def drafted(recorded: Recorded, tmp_path: Path) -> tuple[SiteFile, str]:
     return parse(made.encode(), "ours.toml"), made
 
 
+def test_the_server_s_name_is_the_site_s_and_tells_it(pbs_first: Recorded, tmp_path: Path) -> None:
+    """By it the site is detected from then on, as on Slurm by ClusterName."""
+    conf = tmp_path / "pbs.conf"
+    conf.write_text("PBS_EXEC=/opt/pbs\nPBS_SERVER=pbs-7.example.org\n")
+    asking = Asking({"PATH": f"{cluster(pbs_first).folder}:/usr/bin:/bin", "PBS_CONF_FILE": str(conf)})
+    site = parse(draft(asking, "", TODAY, str(tmp_path)).encode(), "pbs-7.toml")
+    assert (site.id, site.detection.cluster_name) == ("pbs-7", "pbs-7.example.org")
+
+
 @pytest.fixture
 def pbs_first(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> Recorded:
     """A machine that has PBS alone: Slurm's commands of the test machine are not asked."""

@@ -179,6 +179,16 @@ def test_a_job_is_looked_at_by_any_of_its_names(seen: str) -> None:
     assert not made.waits(7) and len(kept) == 3
 
 
+@pytest.mark.parametrize("name", ["mv-4bf66318", "maple-verify-4bf66318"])
+def test_a_job_of_verify_is_not_told_of(name: str) -> None:
+    """`maple verify` itself has; another job with a name alike is told of."""
+    keeper: Any = types.SimpleNamespace(do=lambda work: None)
+    made = Failures(keeper, keeper, lambda: 1000.0)
+    made.heard([Outcome("30", "failed", 7, "test", 1, ended=900.0, name=name)])
+    made.heard([Outcome("31", "failed", 7, "test", 1, ended=900.0, name=name[:-1])])
+    assert [failure.job for failure in made.take(7)] == ["31"]
+
+
 def test_a_job_that_comes_again_is_not_told_of() -> None:
     """It was put back into its queue; and who has too many failures is told of the newest."""
     kept: list[object] = []

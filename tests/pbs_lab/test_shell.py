@@ -71,6 +71,14 @@ def test_with_maple_the_service_hears_of_jobs_and_their_ends() -> None:
     assert "0.pbs01" in done.stdout and "failed" in done.stdout, done
 
 
+def test_a_right_launch_line_is_verified() -> None:
+    """As the welcome proposes; the job of it is run like any other."""
+    launch = 'mpiexec -n 4 --ppn 4 --cpu-bind none bash -c "exec python train.py"'
+    done = typed("alcf-polaris", f"printf '%s' '{HEAD}cd $PBS_O_WORKDIR\n{launch}\n' > job.sh; maple verify job.sh "
+                 "--mini-app dry")  # fmt: skip
+    assert "job.sh: passed (dry, 4 ranks, job 0.pbs01" in done.stdout, done
+
+
 @pytest.mark.parametrize("site", ["alcf-polaris", "alcf-aurora", "generic-pbs"])
 def test_the_welcome_fits_a_narrow_terminal(site: str) -> None:
     """With Maple and without."""

@@ -98,7 +98,7 @@ def _is_told(step: Step, earlier: Sequence[Step]) -> bool:
 def _given(given: Allocation) -> str:
     """Return in words what the scheduler gives."""
     said = [_count(given.nodes, "node")]
-    if given.tasks is not None:
+    if given.tasks is not None and given.node_file is None:  # of PBS it is the lines of the node file, and no tasks
         said.append(_count(given.tasks, "task"))
     if given.gpus_per_node is not None:
         said.append(f"{_count(given.gpus_per_node, 'GPU')} a node")

@@ -43,7 +43,7 @@ def forecast(asked: Asked, lineages: Lineages) -> Forecast | NoForecast:
     """Return how long the job will run, from what ended before it was submitted."""
     lineage = lineages.before(asked)
     if lineage is None:
-        return NoForecast("no ended run of %s is known" % (asked.name or "it"))
+        return NoForecast("no run of %s is known that completed, or reached its limit" % (asked.name or "it"))
     alike = tuple(run for run in lineage.runs if same_work(asked.work, run.asked.work))
     if alike:
         return _of(asked, lineages, alike, alike[0].seconds, lineage.basis)

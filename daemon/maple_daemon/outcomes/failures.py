@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 
-from maple_agents.ask.memory.service import STATES, Failure, failure_of, said, whole
+from maple_agents.ask.memory.service import OF_VERIFY, STATES, Failure, failure_of, said, whole
 from maple_submit_filter.types.job_records import Outcome
 
 from ..base.background import Background
@@ -95,7 +95,7 @@ class Failures:
 
     def _hear(self, end: Outcome) -> None:
         job, now = whole(end.job), self._clock()
-        failure = failure_of(end)
+        failure = failure_of(end) if not OF_VERIFY.fullmatch(end.name) else None
         failure = failure._replace(ended=failure.ended or now) if failure is not None else None
         if failure is None:
             if job == end.job:

@@ -83,8 +83,8 @@ def draft(asking: Asking, site_id: str, today: datetime.date, root: str = "/") -
 
 
 def id_of(cluster: str) -> str:
-    """Return a site's id from the name of a cluster."""
-    return re.sub(r"[^a-z0-9]+", "-", cluster.lower()).strip("-") or "my-cluster"
+    """Return a site's id from the name of a cluster, or of a server with its domain."""
+    return re.sub(r"[^a-z0-9]+", "-", cluster.lower().partition(".")[0]).strip("-") or "my-cluster"
 
 
 LAUNCHERS = ("srun", "mpiexec", "mpirun", "aprun", "ibrun", "jsrun", "flux", "torchrun", "accelerate", "deepspeed")

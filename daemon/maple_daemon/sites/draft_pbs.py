@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from maple_agents.ask.schedulers.pbs.answers import Entry, entries_of
+from maple_agents.ask.sites.this_site import cluster_names
 from maple_agents.base.quantities import asked, mebibytes
 
 from .draft_values import Asking, Place, Seen, System, count, is_name, names, shown, version
@@ -44,7 +45,7 @@ def system(asking: Asking) -> System:
     return System(
         "pbs",
         version(server.get("pbs_version", "")),
-        "",
+        next((name for name, where in cluster_names(asking.environ) if where == "PBS_SERVER"), ""),
         tuple(nodes),
         "pbsnodes -a -F json, or pbsnodes -a",
         tuple(places),

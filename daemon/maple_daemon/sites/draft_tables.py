@@ -29,6 +29,8 @@ _WHERE = {
     ("pbs", _SERVER): "qstat -B -f; qmgr -c 'p s'",
     ("pbs", _PLACES): "qstat -Q -f",
 }
+_NAMED = {"slurm": "ClusterName", "pbs": "PBS_SERVER"}
+_TOLD_BY = {"slurm": "ClusterName of scontrol show config", "pbs": "PBS_SERVER of pbs.conf"}
 _OF_HOST = "PATH, module -t avail, /etc/os-release, /sys/class/net, /sys/class/infiniband"
 _READ = {  # a limit: what Slurm and PBS call it
     "min_nodes": {"partition": "MinNodes", "qos": "MinTRES", "queue": "resources_min.nodect"},
@@ -76,7 +78,7 @@ def text_of(system: System, here: Machine, site_id: str, today: datetime.date, s
 
 def _head(system: System, kinds: Sequence[Kind], site_id: str, today: datetime.date, unknown: Sequence[str]) -> Block:
     name = system.cluster or site_id
-    entries = [Entry("id", site_id), Entry("name", name, "ClusterName" if system.cluster else "")]
+    entries = [Entry("id", site_id), Entry("name", name, _NAMED[system.scheduler] if system.cluster else "")]
     arches = {node.arch for node in system.nodes}
     if len(arches) == 1 and arches <= {"x86_64", "aarch64"}:
         entries.append(Entry("cpu_arch", arches.pop(), "of every node"))
@@ -115,7 +117,7 @@ def _detection(system: System, here: Machine) -> Iterator[Block]:
     sources = []
     entries = []
     if system.cluster:
-        entries.append(Entry("cluster_name", system.cluster, "ClusterName of scontrol show config"))
+        entries.append(Entry("cluster_name", system.cluster, _TOLD_BY[system.scheduler]))
         sources.append(_SERVER)
     if here.modules_name:
         sources.append(_HOST)

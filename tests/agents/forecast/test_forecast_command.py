@@ -72,7 +72,7 @@ def test_another_size_is_no_forecast(folder):
 def test_nobody_knows_the_job(folder):
     """One line why, and who did not answer."""
     code, text = call("job.sh", "--sacct", "sacct.txt", "--site", "generic-slurm", "--", "--job-name=other")
-    assert (code, text) == (1, "no forecast: no ended run of other is known\n")
+    assert (code, text) == (1, "no forecast: no run of other is known that completed, or reached its limit\n")
 
 
 def test_a_file_of_another_form_is_refused_in_one_line(folder):

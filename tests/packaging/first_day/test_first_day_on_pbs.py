@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -16,11 +17,15 @@ from typing import Any
 
 import pytest
 from maple_agents.ask import sites
+from maple_daemon.install.release.layout import Release
+from maple_daemon.install.service import trial_job
 
 from tests.daemon.leftovers import goes_with_us
 from tests.doubles.pbs_hooks import EPILOGUE, HookJob, run_hook
 from tests.doubles.stand import Seen, compiled
 from tests.packaging.first_day.walk import Walk
+from tests.pbs_lab.qmgr import Manager
+from tests.pbs_lab.sites import shape_of_site
 
 SITE = "alcf-polaris"
 QSTAT = Path(__file__).parents[2] / "doubles" / "qstat.py"
@@ -48,6 +53,7 @@ class PbsWalk(Walk):
     def __init__(self, folder: str) -> None:
         super().__init__(folder)
         self.jobs: dict[str, dict[str, Any]] = {}
+        self._taken: dict[str, bytes] = {}
         self.bin = Path(folder, "pbs")
         self.bin.mkdir()
         double = compiled("qsub", folder)
@@ -76,7 +82,7 @@ class PbsWalk(Walk):
         )
 
     def submits(self, name: str, script: bytes, runs: bool = True) -> tuple[str, bytes]:
-        """Return the job's id, once it has ended and its hook was heard, and the script that qsub was handed."""
+        """Return the job's id and the script that qsub was handed; where it *runs*, once its hook was heard."""
         Path(self.work, name).write_bytes(script)
         said = self.types("qsub", name)
         began = int(Path(self.folder, "record").stat().st_mtime)  # when qsub ran, however busy the machine was before
@@ -89,12 +95,19 @@ class PbsWalk(Walk):
             "Job_Name": name, "job_state": "F", "Exit_status": code, "queue": "debug", "Job_Owner": "root@login1",
             "euser": "root", "Output_Path": "login1:" + out, "Error_Path": "login1:" + err, "substate": 92,
             "Variable_List": {"PBS_O_WORKDIR": self.work}, "exec_host": "x1/0*64+x2/0*64",
-            "Submit_arguments": " ".join(self._words()), "ctime": began, "stime": began, "obittime": int(time.time()),
+            "Submit_arguments": " ".join(self._words()), "comment": "Job run at Sun Nov 22 at 10:00 on (x1) and failed",
+            "ctime": began, "stime": began, "obittime": int(time.time()),
         }  # fmt: skip
         self.jobs[found[0]] = told
         self._tell()
-        self._ends(HookJob(**{**told, "id": found[0]}), found[0], taken)
+        self._taken[found[0]] = taken
+        if runs:
+            self.ends_job(found[0])
         return found[0], taken
+
+    def ends_job(self, job: str) -> None:
+        """Let the hooks hear of a job's end."""
+        self._ends(HookJob(**{**self.jobs[job], "id": job}), job, self._taken[job])
 
     def _ends(self, job: HookJob, name: str, script: bytes) -> None:
         """Run the hook as both events do: on the node that has the script, then on the server."""
@@ -148,7 +161,11 @@ def test_2_install_with_service_and_hooks(walk: PbsWalk) -> None:
     """The lines for qmgr are printed; a script that is wrong is mended from then on, and a right one is not touched."""
     said = walk.installs(SITE)
     assert f"import hook maple application/x-python default {walk.prefix}/hooks/maple_job_end.py" in said
-    assert "set hook maple event += execjob_epilogue" in said
+    server = Manager(walk.folder + "/qmgr", shape_of_site(SITE))
+    for line in re.findall(r"(?m)^    (qmgr .*)$", said):
+        assert server.typed(shlex.split(line)[1:], "", walk.work) == ("", "", 0), line
+    assert server.hooks["maple"] == {"event": "jobobit,execjob_epilogue", "alarm": "5"}
+    assert Path(server.hooks_of("jobobit")[0]).read_text() == Path(walk.prefix, "hooks/maple_job_end.py").read_text()
     walk.starts_service()
 
 
@@ -160,8 +177,37 @@ def test_3_front_and_command_agree(walk: PbsWalk) -> None:
     lines = [line for line in taken.decode().splitlines() if not line.startswith("# maple:")]
     assert lines == told["repaired"]["script"].splitlines() and taken != FAN_OUT
     assert Path(walk.work, "train.sh").read_bytes() == FAN_OUT
+    assert "the hooks of PBS tell a job's id when it ends" in walk.types("maple", "history")
+    walk.ends_job(job)
     walk.history_tells("train.sh", "completed")
     assert "MPL301" in walk.types("maple", "show", job)
+
+
+def test_3a_a_mode_holds_at_once_for_front_service_and_command(walk: PbsWalk) -> None:
+    """Whoever switches repair off can be sure of it."""
+    assert "goes by them" in walk.admin("mode", "observe")
+    assert walk.submits("train.sh", FAN_OUT, runs=False)[1] == FAN_OUT
+    said = walk.types("maple", "check", "train.sh", code=1)
+    assert "mode repair would submit:" in said and "fixed automatically" not in said
+    assert "submitted as written, because the mode is observe" in said
+    assert "goes by them" in walk.admin("mode", "repair")
+    assert walk.submits("train.sh", FAN_OUT, runs=False)[1] != FAN_OUT
+
+
+def test_3b_a_script_from_words_says_where_it_goes_and_why(walk: PbsWalk) -> None:
+    """A queue among others that take the job, one that nobody knows, none that takes it, and none that is named."""
+    ask = "DDP train.py on %s, project abcd, eagle%s"
+    assert "the only queue for ordinary jobs that takes it" in walk.types("maple", "new", ask % ("2 nodes, 1 hour", ""))
+    said = walk.types("maple", "new", ask % ("4 nodes, 1 hour", ", queue nosuch"))
+    assert "queue nosuch: Maple does not know it at alcf-polaris (known: debug," in " ".join(said.split())
+    said = " ".join(walk.run("maple", "new", ask % ("30 nodes, 12 hours", ""))[1].split())
+    assert (
+        "no queue of alcf-polaris takes the job; prod: 30 nodes for 12:00:00, and none of the queues behind it" in said
+    )
+    Path(walk.work, "routed.sh").write_bytes(FAN_OUT.replace(b"#PBS -q debug\n", b""))
+    said = " ".join(walk.types("maple", "new", "--from", "routed.sh").split())
+    assert "No queue is named: the scheduler's default decides. At alcf-polaris there are debug," in said
+    assert re.search(r"(?m)^train.sh: 2 nodes, 4 GPUs a node, in debug$", walk.types("maple", "plan", "train.sh"))
 
 
 def test_4_a_job_fails_and_is_explained(walk: PbsWalk) -> None:
@@ -171,7 +217,24 @@ def test_4_a_job_fails_and_is_explained(walk: PbsWalk) -> None:
     for name in (job, job.partition(".")[0]):
         said = walk.run("maple-fix", name)[1]
         assert "a_module_of_nobody" in said and f"site: {SITE} (" in said, said
+        assert "exit code 1" in said and "Job run at" not in said  # which PBS says of every job
     walk.history_tells("silent.sh", "failed")
+    assert "no run of silent.sh is known that completed" in walk.run("maple", "forecast", "silent.sh")[1]
+
+
+def test_4a_what_the_script_does_already_is_no_advice(walk: PbsWalk) -> None:
+    """It goes to the folder of submission; where it does not, that is the first thing to look at."""
+    home = 'cd "$PBS_O_WORKDIR" first'
+    job, _ = walk.submits("there.sh", HEAD + b"python3 gone.py\n")
+    assert "gone.py" in (said := walk.run("maple-fix", job)[1]) and home not in said
+    job, _ = walk.submits("home.sh", HEAD.replace(b'cd "$PBS_O_WORKDIR"\n', b"") + b"python3 gone.py\n")
+    assert "PBS_O_WORKDIR" in walk.run("maple-fix", job)[1]
+
+
+def test_4b_the_doctor_names_what_the_site_wants_of_a_job(walk: PbsWalk) -> None:
+    """In the words of its facts."""
+    says = trial_job._wanted(Release(Path(walk.prefix, "current")), "qsub")
+    assert "-A <project>" in says and "-l filesystems=<a>:<b>" in says
 
 
 def test_5_facts_are_curated_applied_and_taken_back(walk: PbsWalk) -> None:
@@ -184,6 +247,16 @@ def test_5_facts_are_curated_applied_and_taken_back(walk: PbsWalk) -> None:
     assert f"revision 1 of {SITE} is in force" in said and "decides by them" in said
     assert "the service decides as the release does" in walk.run("maple", "admin", "doctor", "--prefix", walk.prefix)[1]
     assert "decides by them" in walk.types("maple", "site", "rollback")
+
+
+def test_5a_an_upgrade_and_its_roll_back(walk: PbsWalk) -> None:
+    """The words of the first day again; what was set stays."""
+    before = os.readlink(walk.prefix + "/current")
+    walk.admin("install", "--bin", walk.prefix + "/bin", "--site", SITE, "--no-compiler")
+    assert os.readlink(walk.prefix + "/current") != before
+    assert Path(walk.prefix, "hooks/maple_job_end.py").exists()
+    walk.admin("rollback")
+    assert os.readlink(walk.prefix + "/current") == before
 
 
 def test_6_uninstall_leaves_no_trace(walk: PbsWalk) -> None:

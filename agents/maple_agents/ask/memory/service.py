@@ -26,6 +26,7 @@ ASK, TELL, ANSWER = b"MPH1", b"MPA1", b"MPJ1"
 SECONDS = 5.0
 MOST_ANSWER = 16 << 20
 USUAL = "/run/maple/daemon.sock"
+OF_VERIFY = re.compile(r"(?:maple-verify|mv)-[0-9a-f]{8}", re.ASCII)  # names of jobs of which `maple verify` has told
 
 
 _AT: ContextVar[tuple[str, int] | None] = ContextVar("the one service that is asked", default=None)

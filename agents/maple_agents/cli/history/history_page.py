@@ -43,6 +43,7 @@ VERDICTS = {
 }
 OFFERED = "a change was offered; submitted as written unless you took it"
 OFFER = "a change was offered"
+LATE = "job not known: the hooks of PBS tell a job's id when it ends"
 HOW = {"accepted": ", changed as you agreed", "declined": " as written"}  # by the verdict, where offers ended otherwise
 WHY = {
     "known": "known before",
@@ -64,6 +65,14 @@ def listed(jobs: "Sequence[Job]") -> None:
         *cells, path = (cell + " " * (size - len(click.unstyle(cell))) for cell, size in zip(row, wide))
         told = click.style(cells[0], bold=True) + "  " + "  ".join(cells[1:])
         _echo((told + "  " + path if fits else told.rstrip() + "\n  " + path).rstrip())
+    if any(_is_heard_late(job) for job in jobs):
+        _echo(LATE)
+
+
+def _is_heard_late(job: "Job") -> bool:
+    """Return whether the newest job of it is one of PBS that nobody has told of yet."""
+    records = _records(job)
+    return job.newest.scheduler == "pbs" and bool(records) and not records[0].job and records[0].verdict != "ended"
 
 
 def _row(job: "Job") -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, Optional
 
-from ...ask.memory.service import STATES, failure_of, whole
+from ...ask.memory.service import OF_VERIFY, STATES, failure_of, whole
 from ...ask.schedulers import choose
 from ...ask.schedulers.commands import Worker
 from ...ask.schedulers.protocol import Job, Scheduler, SchedulerError, of_ending, state_of
@@ -23,7 +23,6 @@ MOST_RECORDS = 200  # submissions that are looked through
 _FIELDS = ("JobID", "JobName", "State", "ExitCode", "End", "SubmitLine")
 _STATES = "F,TO,OOM,NF,BF,DL"  # job state codes of sacct(1) that Maple calls by one of STATES
 _INTERACTIVE = ("srun", "salloc")
-_OF_VERIFY = re.compile(r"(?:maple-verify|mv)-[0-9a-f]{8}", re.ASCII)  # `maple verify` has told of its own jobs
 
 
 class Last(NamedTuple):
@@ -47,7 +46,7 @@ def last_failed(environ: Optional[Mapping[str, str]] = None, scheduler: Optional
     """
     environ = os.environ if environ is None else environ
     lasts = [*_within(_remembered), *_scheduled(environ, scheduler)]
-    return max((last for last in lasts if not _OF_VERIFY.fullmatch(last.name)), key=_when, default=None)
+    return max((last for last in lasts if not OF_VERIFY.fullmatch(last.name)), key=_when, default=None)
 
 
 def _when(last: Last) -> tuple[float, int]:

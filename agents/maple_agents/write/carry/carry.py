@@ -16,7 +16,7 @@ from ...request.script.slots import main
 from ...request.script.walk import found
 from ...templates.cluster import Cluster
 from ..compose import launch_line
-from ..decide import layouts
+from ..decide import layouts, places
 from ..decide.decision import decide_plan
 from ..values import Carried, Plan
 from . import directives, judgement, launch_lines, same_cluster, variables
@@ -159,7 +159,8 @@ def _mended(foreign: Foreign, cluster: Cluster, words: Words) -> Carried | None:
         plan = Lacking(())
     known = plan._replace(assumed=()) if isinstance(plan, Plan) else None  # the script says it, or does without
     changes = tuple("changed: " + says for says in small.says)
-    return Carried(small.script, known, (*foreign.notes, *changes), small.script == foreign.source)
+    route = () if places.named(foreign.slots, cluster) else places.unnamed(cluster)
+    return Carried(small.script, known, (*foreign.notes, *changes, *route), small.script == foreign.source)
 
 
 def _uncrossed(foreign: Foreign) -> Foreign:

@@ -179,6 +179,7 @@ def advice(plan: Plan) -> tuple[str, ...]:
         *choice.launcher_advice(plan.launch, plan.paradigm, plan.cluster),
         *(plan.model[0].around if plan.model is not None else ()),
         *_walltime(plan),
+        *_queue(plan),
         *_caps(plan),
         *_without_effect(plan),
     )
@@ -186,6 +187,14 @@ def advice(plan: Plan) -> tuple[str, ...]:
 
 def _walltime(plan: Plan) -> tuple[str, ...]:
     return () if plan.value("walltime") else ("No walltime was given; the scheduler's default applies.",)
+
+
+def _queue(plan: Plan) -> tuple[str, ...]:
+    """Return what decides where the job goes, where it is not named; or that nobody knows the place that was named."""
+    if plan.place is not None:
+        return ()
+    named = places.named(plan.said, plan.cluster) or str(plan.value(places.selector(plan.cluster)) or "")
+    return places.unlisted(named, plan.cluster) if named else places.unnamed(plan.cluster)
 
 
 def _caps(plan: Plan) -> tuple[str, ...]:

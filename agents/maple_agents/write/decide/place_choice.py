@@ -115,7 +115,10 @@ def _derived(
     if len(spots) == 1 and spots[0].row is not None:
         return spots[0], (Assumed(own, spots[0].row.name, "the %s of that name" % own),), ()
     if len(wanted) == 1 and wanted[0].row is not None:
-        because = "the only %s%s that takes the job" % ("" if not wishes else "such ", own)
+        ordinary = not wishes and len(found) > 1  # others would take it: queues for tests, of jobs that may be ended
+        because = "the only %s%s that takes %s" % (
+            "such " if wishes else "", own + (" for ordinary jobs" if ordinary else ""), "it" if ordinary else "the job"
+        )  # fmt: skip
         return wanted[0], (Assumed(own, wanted[0].row.name, because),), ()
     if (
         len(wanted) > 1

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from maple_submit_filter.cures.places import open_to, route
 from maple_submit_filter.site.facts import NodeKind, Partition
 
 from ...base.quantities import clock, of_clock
@@ -88,6 +89,27 @@ def rows(cluster: Cluster) -> tuple[Partition, ...]:
     )
 
 
+def unnamed(cluster: Cluster) -> tuple[str, ...]:
+    """Return a sentence for a job that names no place, where the site file does not know which one it gets then."""
+    own, site = selector(cluster), cluster.site
+    known = [row.name for row in rows(cluster)]
+    if not known or (site.default_qos if own == "qos" else site.default_partition):
+        return ()
+    word = "QOS" if own == "qos" else own
+    return (f"No {word} is named: the scheduler's default decides. At {site.id} there are {', '.join(known)}.",)
+
+
+def unlisted(name: str, cluster: Cluster) -> tuple[str, ...]:
+    """Return a sentence for a place that was named and that the site file does not know."""
+    own, site = selector(cluster), cluster.site
+    known = {row.name for row in site.partitions if row.selector == own}
+    unknown = [part.strip() for part in name.split(",") if part.strip() not in known]
+    if not known or not unknown:
+        return ()
+    there = ", ".join(row.name for row in rows(cluster))
+    return (f"{own} {', '.join(unknown)}: Maple does not know it at {site.id} (known: {there}).",)
+
+
 def spots(job: Job, among: tuple[Partition, ...], cluster: Cluster) -> tuple[list[Spot], list[str]]:
     """Return where the job fits among these rows, and why not elsewhere, a line each."""
     found: list[Spot] = []
@@ -150,6 +172,12 @@ def _within(fitted: Fitted, walltime: int | None, row: Partition, cluster: Clust
     most = longest(row, nodes, cluster)
     if walltime is not None and most is not None and walltime > most:
         raise Misfit("%s, and at most %s is given" % (clock(walltime), clock(most)))
+    leads = route(cluster.site)
+    if leads is not None and leads.name == row.name and not open_to(cluster.site, nodes, walltime):
+        wanted = "so many nodes" if nodes is None else "%d nodes" % nodes
+        wanted += " for %s" % clock(walltime) if walltime is not None else ""
+        names = ", ".join(one.name for one in open_to(cluster.site, None, None))
+        raise Misfit("%s, and none of the queues behind it takes that (%s)" % (wanted, names))
     least = of_clock(str(_table(row, cluster, "min_walltime") or ""))
     if walltime is not None and least is not None and walltime < least:
         raise Misfit("%s, and at least %s is wanted" % (clock(walltime), clock(least)))

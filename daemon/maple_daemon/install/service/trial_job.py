@@ -11,6 +11,7 @@ from pathlib import Path
 
 from maple_agents.ask.memory import service
 from maple_agents.ask.memory.versions import submission
+from maple_submit_filter.host import configuration
 from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Record
 
 from .. import settings
@@ -47,10 +48,21 @@ def tried(where: Layout, receipt: Receipt, words: Sequence[str], patience: float
         return
     job, why = _submitted(front, words)
     if not job:
-        yield Check(NAME, "wrong", f"{front.name} took no job: {why}", "name what it wants behind --, as in -- -A abcd")
+        yield Check(NAME, "wrong", f"{front.name} took no job: {why}", _wanted(Release(where.current), front.name))
         return
     with service.at(socket, int(uid) if uid.isdigit() else -1):
         yield from _followed(job, patience, _brought_into_force(receipt))
+
+
+def _wanted(release: Release, command: str) -> str:
+    """Return what to name: what the facts in force say that this site wants of every job."""
+    try:
+        demands = configuration.in_force(settings.values(release))[1].demands
+    except (OSError, ValueError):
+        demands = ()
+    says = [demand.says for demand in demands if demand.effect == "refused" and demand.applies == "always"]
+    example = "--account=abcd" if command == "sbatch" else "-A abcd -q debug"
+    return "\n".join([f"name behind -- what it wants, as in -- {example}", *says])
 
 
 def _submitted(front: Path, words: Sequence[str]) -> tuple[str, str]:

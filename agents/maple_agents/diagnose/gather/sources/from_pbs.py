@@ -60,11 +60,14 @@ def of_array(task: Job, array: Job) -> Job:
 
 
 def reason_of(job: Job) -> str:
-    """Return PBS's comment, and what a negative exit status means."""
-    parts = [job.comment, made_up(job.attributes.get("Exit_status", ""))]
+    """Return PBS's comment, where it says more than that the job ran, and what a negative exit status means."""
+    parts = ["" if _RAN.fullmatch(job.comment) else job.comment, made_up(job.attributes.get("Exit_status", ""))]
     if job.state is JobState.HELD and job.attributes.get("Hold_Types", "n") != "n":
         parts.append("held (Hold_Types %s)" % job.attributes["Hold_Types"])
     return ", ".join(part for part in parts if part)
+
+
+_RAN = re.compile(r"Job run at .*?(?: and (?:finished|failed))?", re.DOTALL)  # each job has it; a reason comes behind
 
 
 def made_up(status: str) -> str:
