@@ -230,6 +230,7 @@ def uninstall(prefix: str) -> None:
     """Take everything away that install put there; the real command is found again at once."""
     from ..install.release import layout, retreat
     from ..install.release.layout import read_receipt
+    from ..install.service.hooks import removal
     from ..install.service.service_files import UNITS
 
     receipt = read_receipt(layout.layout(absolute(prefix, "--prefix")))
@@ -244,7 +245,7 @@ def uninstall(prefix: str) -> None:
     _tell(f"{'nothing else' if left else 'nothing'} that was installed is left below {prefix}")
     _tell("shells that are open may still look for the command there: hash -r, or a new shell")
     if written:
-        _tell(f"yours to take away: the memory{memory}, and the hooks' lines in slurm.conf or qmgr")
+        _tell(f"yours to take away: the memory{memory}{removal(written)}")
 
 
 def _store(path: str) -> str:

@@ -264,6 +264,6 @@ def test_6_uninstall_leaves_no_trace(walk: PbsWalk) -> None:
     assert walk.service is not None
     walk.service.send_signal(signal.SIGTERM)
     assert walk.service.wait(60) == 0
-    walk.admin("uninstall")
+    assert "qmgr -c 'delete hook maple'" in walk.admin("uninstall")
     assert not os.path.exists(walk.prefix + "/bin/qsub") and not os.path.exists(walk.prefix + "/current")
     assert walk.submits("after.sh", FAN_OUT, runs=False)[1] == FAN_OUT

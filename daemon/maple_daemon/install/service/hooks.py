@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from maple_submit_filter.host import places
@@ -91,6 +91,13 @@ def lines(placed: Iterable[File]) -> list[str]:
             "    qmgr -c 'set hook maple event += execjob_epilogue'",
         ]
     return []
+
+
+def removal(names: Collection[str]) -> str:
+    """Return what takes hooks of these *names* out of force, as the end of a sentence; "" where none is among them."""
+    if "maple_job_end.py" in names:
+        return ", and the hook: qmgr -c 'delete hook maple'"
+    return ", and the hooks' lines in slurm.conf" if "job_ended" in names else ""
 
 
 def spool_of(where: Layout) -> str:
