@@ -40,7 +40,7 @@ def plan(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: b
 
     SCRIPT is a file, or - for standard input. WORDS stand before the script on the command line, and ARGS behind it;
     without the second -- these are not known. What is not known is drawn as ?, lines that could not be read are named,
-    and what is proven wrong is told: sbatch refuses it, perhaps.
+    and what is proven wrong is told: the scheduler may refuse it.
 
     \b
     Examples:

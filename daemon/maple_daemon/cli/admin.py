@@ -334,7 +334,7 @@ def doctor(prefix: str, as_json: bool, job: bool, wait: float, words: tuple[str,
 @admin.command()
 @prefix_option
 @click.argument("mode", required=False, metavar="[MODE]")
-@click.option("--partition", metavar="P", help="Only for jobs that name this partition.")
+@click.option("--partition", metavar="P", help="Only for jobs that name this partition, on PBS this queue.")
 @click.option("--group", metavar="G", help="Only for members of this Unix group.")
 @click.option("--rule", metavar="CODE", help="Only for what this rule would change (it can only do less).")
 @json_option
