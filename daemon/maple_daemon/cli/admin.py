@@ -360,7 +360,7 @@ def mode(
         if unlisted:
             _tell(f"warning: {unlisted}", err=True)
         modes.set_mode(home, mode, partition=partition, group=group, rule=rule)
-        _tell(reload(layout(home).current, "goes", "goes by the old modes"), err=True)
+        _tell(reload(layout(home).current, modes_only=True), err=True)
     elif partition or group or rule:
         raise Refused("no mode is named", "add one: off, observe, warn, repair, or default")
     now = modes.modes_in_force(home)

@@ -110,29 +110,33 @@ def start(receipt: Receipt, uid: str) -> str:
     return start_line(folder, named["daemon.toml"], uid)
 
 
-def reload(current: Path, goes: str = "decides", old: str = "decides by the old ones") -> str:
+def reload(current: Path, modes_only: bool = False) -> str:
     """Let the service of the release *current* read facts and modes anew, and return a line on it.
 
-    "" where the front asks none. *goes*, *old*: what it does by them, and by those from before.
+    "" where the front asks none. *modes_only*: it is the modes that changed; by which facts it decides is not asked.
     """
     release = Release(current)
     socket = settings.values(release).get("socket", "")
     if not socket:
         return ""
-    wanted, found = (facts_in_force(release), modes_in_force(release)), identity.ask(socket).about
-    if found is None:
+    goes, old = ("goes", "goes by the old modes") if modes_only else ("decides", "decides by the old ones")
+    wanted = "" if modes_only else facts_in_force(release), modes_in_force(release)
+
+    def holds(about: identity.About | None) -> bool:
+        return about is not None and ("" if modes_only else about.facts, about.modes) == wanted
+
+    service = identity.ask(socket).about
+    if service is None:
         return f"no service answers at {socket}; the next one that starts reads them"
-    if (found.facts, found.modes) == wanted:
-        return f"the service (process {found.pid}) {goes} by them"
-    try:
-        os.kill(found.pid, signal.SIGHUP)
-    except OSError:
-        return f"the service (process {found.pid}) {old} still: kill -HUP {found.pid}, as root"
+    if not holds(service):
+        try:
+            os.kill(service.pid, signal.SIGHUP)
+        except OSError:
+            return f"the service (process {service.pid}) {old} still: kill -HUP {service.pid}, as root"
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
-        about = identity.ask(socket).about
-        if about is not None and (about.facts, about.modes) == wanted:
-            return f"the service (process {about.pid}) {goes} by them"
+        if holds(identity.ask(socket).about):
+            return f"the service (process {service.pid}) {goes} by them"
         time.sleep(0.05)
-    says = f"the service (process {found.pid}) was told, and {old} still"
+    says = f"the service (process {service.pid}) was told, and {old} still"
     return says + ": restart it if it is of another version"
