@@ -1,7 +1,7 @@
 """The pytest plugin of `python -m tests.bugs`: each bug is tried by the tests that reach its statement.
 
 First every test runs once, and the statements of the code in question that it reaches are kept. Then, for each bug, a
-fork of this process gets the function with the bug and runs those tests, the shortest first, until one fails. What a
+fork of this process gets the function with the bug and runs those tests, the narrowest first, until one fails. What a
 test starts as another program never sees the bug.
 """
 
@@ -27,7 +27,7 @@ from _pytest.runner import runtestprotocol
 
 from tests.bugs.python_bugs import Bug, bugs, compiled, shape, told, watched
 
-SECONDS = 30.0  # of tests a bug may take, as they took without it; beyond it counts as alive
+SECONDS = 20.0  # of tests a bug may take, as they took without it; beyond it counts as alive
 WHOLE = re.compile(r"test_rules_|seen_|test_corpus|test_provoked")
 Statement = tuple[str, str, int]
 
@@ -61,15 +61,16 @@ class Trials:
         )
         self.trials = list[Trial]()
         self.seconds: dict[str, float] = {}
+        self.width: dict[str, int] = {}  # statements reached
         self.reached: dict[Statement, list[str]] = defaultdict(list)
         self.items: dict[str, pytest.Item] = {}
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Keep a hundred tests, drawn once and for all, of a file that has the same one for every case of a corpus."""
-        files: dict[str, list[pytest.Item]] = defaultdict(list)
+        """Keep a hundred cases, drawn once and for all, of a test that has one for every script of a corpus."""
+        tests: dict[str, list[pytest.Item]] = defaultdict(list)
         for item in items:
-            files[item.nodeid.partition("::")[0]].append(item)
-        items[:] = [item for name, those in files.items() for item in (those if WHOLE.search(name) else _some(those))]
+            tests[item.nodeid.partition("[")[0]].append(item)
+        items[:] = [item for name, those in tests.items() for item in (those if WHOLE.search(name) else _some(those))]
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run all tests once that are not known yet, then the bugs."""
@@ -101,7 +102,7 @@ class Trials:
             os._exit(0)
         os.waitpid(child, 0)
         for name, (seconds, places) in _known(self.known, statements).items():
-            self.seconds[name] = seconds
+            self.seconds[name], self.width[name] = seconds, len(places)
             for place in places if name in self.items else ():
                 self.reached[statements[place]].append(name)
 
@@ -137,9 +138,8 @@ class Trials:
 
     def _tried(self, bug: Bug) -> tuple[str, str]:
         """Return what became of a bug, and by which test."""
-        names = sorted(
-            self.reached.get((bug.file, bug.function, bug.statement), ()), key=lambda name: self.seconds[name]
-        )
+        there = self.reached.get((bug.file, bug.function, bug.statement), ())
+        names = sorted(there, key=lambda name: (self.width[name], self.seconds[name]))
         if not names:
             return "unreached", ""
         read, write = os.pipe()

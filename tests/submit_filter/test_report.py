@@ -171,4 +171,4 @@ def test_an_excerpt_fills_its_width_and_no_more(width, letter):
         (0, len(line)),
     ):
         shown = columns(excerpt(line, start, end, width)[0])
-        assert width - 2 * columns(letter.decode()) < shown <= width, (start, end)
+        assert width - columns(letter.decode()) < shown <= width, (start, end)

@@ -42,8 +42,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 
 def _set(lost: List[bytes], step: Step, job: Job, site: Site) -> Tuple[Fix, ...]:
-    """Set them in each task from the launcher's own variables, where these are known."""
-    words = rank_words(step.links[:1], site, job.source)
+    """Set them in each task from the variables of the launcher that starts it, the innermost, where these are known."""
+    words = rank_words(step.links[::-1], site, job.source)
     own = _own(words) if words is not None else {}
     if not own or not all(own.get(name) for name in lost):
         return ()
