@@ -7,6 +7,7 @@ from typing import Optional
 import pytest
 from maple_submit_filter.answer import decision as deciding
 from maple_submit_filter.answer.decision import Decision, Rewritten, decide
+from maple_submit_filter.answer.fate import offers
 from maple_submit_filter.answer.reply import changed_lines, handed_over
 from maple_submit_filter.answer.terminal import Told, told
 from maple_submit_filter.repair.search import State, _its_doing, repair, shown
@@ -125,3 +126,46 @@ def test_of_a_changed_line_two_hundred_bytes_are_shown(size: int) -> None:
     """Before and after; a line may be megabytes long, and a question must fit a screen."""
     before, after = changed_lines([b"a" * size], [b"b" * size])
     assert before == "maple:   - " + "a" * min(size, 200) and after == "maple:   + " + "b" * min(size, 200)
+
+
+@pytest.mark.parametrize("before", ["refused", "of the same words", "that loses a world"])
+def test_a_fix_behind_one_that_is_not_taken_is_tried(before: str) -> None:
+    """Whatever the reason: of all fixes of a finding the best is wanted."""
+    fewer = edit(TWO_WORLDS, b"--nproc-per-node=4", b"--nproc-per-node=2")
+    loses = Fix((edit(TWO_WORLDS, b" --wrong", b""), fewer), Safety.ASK, "fewer workers")
+    refused = Fix((edit(TWO_WORLDS, b"--wrong", b"--wrong --still"),), Safety.ASK, "no cure")
+    first = {"refused": (refused,), "of the same words": (loses, loses), "that loses a world": (loses,)}[before]
+    trial = Trial(TWO_WORLDS, {b"--wrong": (*first, gone(Safety.ASK))})
+    made = trial.repaired(Safety.SAFE, Safety.ASK)
+    assert b"--nproc-per-node=4" in made and b"--wrong" not in made
+
+
+def test_what_is_not_read_as_a_job_is_not_explained() -> None:
+    """Also where the site is not sure of its facts."""
+    unsure = GENERIC_SLURM._replace(unsure=("network",))
+    asked = submitted(script(30, 1), b"--nodes")
+    assert deciding.understood(asked._replace(argv=(b"sbatch", b"--nodes")), None) is None
+    decision = Decision("unread", why="sbatch refuses the command line")
+    assert deciding.explained(decision, asked._replace(argv=(b"sbatch", b"--nodes")), unsure, None) == decision
+
+
+@pytest.mark.parametrize("contradicted", [False, True])
+def test_a_change_that_is_advice_is_offered_too(contradicted: bool) -> None:
+    """It cures no contradiction, brings none, and what is contradicted elsewhere is none of its doing."""
+    wrong = b"#SBATCH --nodes=2-1\n" if contradicted else b""
+    asked = submitted(b"#!/bin/bash\n#SBATCH --gpus-per-node=4 --mem=200\n" + wrong + b"srun python train.py\n")
+    made = decide(asked, GENERIC_SLURM, None)
+    assert "MPL221" in {one.code for one in made.findings if not one.proven}
+    scripts = [one.script or b"" for one in offers(made, asked, GENERIC_SLURM, None)]
+    assert any(b"--mem=200G" in one for one in scripts)
+
+
+@pytest.mark.parametrize("mode", ["observe", "warn", "repair"])
+@pytest.mark.parametrize("cured", [False, True])
+def test_the_mode_is_named_where_it_is_what_left_a_repair_undone(mode: str, cured: bool) -> None:
+    """Of a script without a repair it is not the reason."""
+    asked = submitted(b"#!/bin/bash\nsrun python train.py\n")
+    found = (Finding("MPL301", "wrong", None, True),)
+    made = Rewritten(b"#!/bin/bash\n", (b"sbatch", b"job.sh"), ("MPL301 x",), ((2, "MPL301"),)) if cured else None
+    text = told(Told(asked, Decision("findings", found, repaired=made), found, mode, False, False))
+    assert (b"because the mode is " + mode.encode() in text) == (cured and mode == "warn")

@@ -239,3 +239,15 @@ def test_a_step_lacks_what_none_of_its_tasks_has(sets, lacks):
     """What one of them has may be meant for the others too."""
     step = only(f"srun bash -c '{sets}python train.py'", "--nodes=1 --ntasks=2")
     assert (b"RANK" in step.lacks) == lacks
+
+
+@pytest.mark.parametrize(
+    "agents", ["--rdzv_backend=c10d --rdzv_endpoint=$HEAD:29500", "--master_addr=$HEAD --node_rank=0"]
+)
+@pytest.mark.parametrize(
+    ("name", "known"), [("7", True), ("$SLURM_JOB_ID", True), ("$RANDOM", True), ("$(cat id)", False)]
+)
+def test_agents_meet_by_a_name_that_is_known_and_the_static_ones_by_none(agents, name, known):
+    """One that differs is as good as known; of one that nobody can tell nothing is said, if anything goes by it."""
+    body = f"export {HEAD}srun bash -c 'torchrun --nnodes=3 --nproc_per_node=4 --rdzv_id={name} {agents} t.py'"
+    assert bool(kinds(only(body))) == (known or "c10d" not in agents)

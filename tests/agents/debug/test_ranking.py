@@ -273,3 +273,23 @@ def test_a_process_ended_where_that_is_said_right_behind(behind: int, ended: boo
     assert said_to_have_ended(Place(LOG.path, 10), digest(end)) == ended
     assert not said_to_have_ended(Place("/x/other.out", 10), digest(end))
     assert not said_to_have_ended(Place(LOG.path, 10), digest(replace(end, severity=Severity.ERROR)))
+
+
+@pytest.mark.parametrize("of_boom", ["full", "disk_quota_or_full"])
+@pytest.mark.parametrize("of_full", ["boom", "code_error"])
+def test_of_two_that_explain_each_other_both_stay(of_boom: str, of_full: str):
+    """By name or by class: else both would be gone, and the cause unknown."""
+    full = entry("disk full", "disk_quota_or_full", says="the disk is full", explains=[of_full])
+    known = {**KNOWN, "boom": entry("boom (?P<what>.+)", explains=[of_boom]), "full": full}
+    assert set(classes(event(1, "disk full"), event(2, "boom there"), known=known)) == {
+        "disk_quota_or_full",
+        "code_error",
+    }
+
+
+@pytest.mark.parametrize("explains", ["boom", "code_error"])
+def test_a_symptom_that_explains_the_cause_stays_beside_it(explains: str):
+    cause = "nccl_timeout_due_to_straggler_or_crash_elsewhere"
+    slow = entry("watchdog", cause, role="symptom", says="a rank waited", explains=[explains])
+    known = {**KNOWN, "slow": slow}
+    assert cause in classes(event(1, "watchdog"), event(5, "boom there"), known=known)

@@ -94,3 +94,20 @@ def test_long_and_repeated_lines_count_up_to_a_bound() -> None:
     low, high = features(0, short, long), features(1, short, long)
     assert (high["deep"], high["often"], high["chained"], low["chained"]) == (1.0, 1.0, 1.0, 0.0)
     assert 0 <= low["deep"] < 0.1 and 0 < low["often"] < 0.2
+
+
+@pytest.mark.parametrize("much", [0, 1, 3, 40, 10**6])
+def test_every_number_lies_between_minus_one_and_one(much: int) -> None:
+    """However long the log, the line or the traceback: a weight would else drown all others."""
+    unit = tuple("frame %d" % number for number in range(min(much, 500)))
+    line = event(1, "word " * min(much, 500), behind=much, count=max(much, 1), unit=unit)
+    made = features(0, line, event(2, "b"))
+    assert [name for name, value in made.items() if not -1 <= value <= 1] == []
+    assert (made["behind"] > 0, made["often"] > 0) == (much > 0, True)
+
+
+def test_more_of_something_counts_for_more() -> None:
+    """Lines behind it, times that it came, up to where it is much anyway."""
+    for name, key in (("behind", "behind"), ("count", "often")):
+        values = [features(0, event(1, "a", **{name: much}))[key] for much in (1, 2, 10, 100)]
+        assert values == sorted(values) and len(set(values)) == 4
