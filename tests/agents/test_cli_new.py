@@ -114,9 +114,40 @@ def test_a_correction_that_was_not_read_stops_the_script(maple):
 
 
 def test_a_number_of_what_nobody_read_a_number_of_stops_the_script(maple):
-    """Two nodes were meant, and one would have been taken."""
-    said = json.loads(maple("new", "train.py, DDP, 4-GPU nodes, two of them, 1 hour, Delta", "--json").out)
-    assert said["unread"] == [{"text": "two", "slot": "nodes", "value": "2", "stops": True}]
+    """Two nodes may be meant, and one would have been taken."""
+    said = json.loads(maple("new", "train.py, DDP, 4-GPU nodes, or two, 1 hour, Delta", "--json").out)
+    assert said["unread"] == [{"text": "or two", "slot": "", "value": "", "stops": True}]
+
+
+@pytest.mark.parametrize(
+    ("words", "slot"), [("4-GPU nodes, two of them", "nodes"), ("the A100s, two of them", "gpus_total")]
+)
+def test_of_them_counts_what_was_spoken_of_last(maple, words, slot):
+    """ "Two of them" are nodes or GPUs."""
+    assert json.loads(maple("new", "train.py, DDP, %s, 1 hour, Delta" % words, "--json").out)["slots"][slot] == 2
+
+
+def test_words_below_a_pasted_script_stand_in_its_place(maple):
+    """ "The same with 8 hours": what was pasted is older than what is said of it."""
+    pasted = "#SBATCH -q regular\n#SBATCH -N 4\n#SBATCH -t 03:30:00\n#SBATCH -A m4321\nsrun -n 16 python x.py\n\n"
+    words = pasted + "the same with 2 nodes in debug for 20 minutes"
+    said = json.loads(maple("new", words, "--site", "nersc-perlmutter", "--json").out)
+    assert (said["slots"]["nodes"], said["slots"]["qos"], said["slots"]["walltime"]) == (2, "debug", "00:20:00")
+    assert said["slots"]["account"] == "m4321"
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        ("train.py with DDP, 1 hour, account abcd-delta-gpu, gpuA100x4", "nodes"),
+        ("run.py --cfg $SLURM_ARRAY_TASK_ID, 1 GPU, a job array, 1 hour, abcd-delta-gpu, gpuA100x4", "array"),
+        ("run a.py or b.py, 1 GPU, 1 hour, abcd-delta-gpu, gpuA100x4", "program"),
+    ],
+)
+def test_what_would_be_a_guess_is_asked(maple, words, missing):
+    """No size, an array without its indices, one of two programs."""
+    said = json.loads(maple("new", words, "--site", "ncsa-delta", "--json").out)
+    assert said["script"] is None and missing in said["missing"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ NAMES: tuple[Name, ...] = Name.__args__  # type: ignore[attr-defined]
 INTEGERS: frozenset[Name] = frozenset(
     ("nodes", "gpus_per_node", "gpus_total", "ranks_per_node", "cpus_per_task", "cpus_per_node")
 )
-PARADIGMS = ("ddp", "fsdp", "zero3", "accelerate-ddp", "3d")
+PARADIGMS = ("ddp", "fsdp", "zero2", "zero3", "accelerate-ddp", "3d")
 LAUNCHERS = ("srun", "torchrun", "accelerate", "deepspeed", "mpiexec", "ibrun")
 By = Literal["request", "script", "option", "prompt", "earlier", "model", "site", "template", "derived"]
 
@@ -75,6 +75,10 @@ class Slots(Mapping[str, Slot]):
     def with_more(self, more: Iterable[Slot]) -> Slots:
         """Return these slots and *more*; where both say one, these stand."""
         return Slots([*more, *self._by_name.values()])
+
+    def replaced(self, newer: Iterable[Slot]) -> Slots:
+        """Return these slots and *newer*; where both say one, the newer stands."""
+        return Slots([*self._by_name.values(), *newer])
 
     def as_json(self) -> dict[str, int | str]:
         """Return the values by name, in the order of `NAMES`."""

@@ -12,6 +12,7 @@ from functools import cache
 
 from maple_submit_filter.request.slurm.options import SBATCH
 
+from .forms import pasted
 from .language.lexemes import ARGUMENTS, SAID, Reading
 from .programs import arguments_end, is_prose, launcher_options
 
@@ -23,7 +24,10 @@ _RUNTIME = re.compile(
     r"(?<![\w./-])(?:(?:apptainer|singularity)[ \t]+(?:exec|run)|(?:podman-hpc|podman|docker)[ \t]+run|shifter)"
     r"(?P<options>(?:[ \t]+--?[a-z][\w-]*(?:=\S+)?)*)(?=[ \t])"
 )
-_SHELL = re.compile(r"--pty\b|(?:--wait=0|(?<![\w./])(?:/usr)?/bin/(?:ba|z|t?c)?sh)(?:[ \t]+-[il]+)?(?=\s|$)")
+_SHELL = re.compile(
+    r"(?<=qsub )-I\b|\bcd[ \t]+\"?\$\{?(?:PBS_O_WORKDIR|SLURM_SUBMIT_DIR)\}?\"?|--pty\b|"
+    r"(?:--wait=0|(?<![\w./])(?:/usr)?/bin/(?:ba|z|t?c)?sh)(?:[ \t]+-[il]+)?(?=\s|$)"
+)
 _DONE_ANYWAY = re.compile(r"[ \t]+(?:--(?:nv|rocm|rm|gpus?(?:=all)?|nccl|mpi)|-it?|-t)(?=[ \t]|$)")
 
 
@@ -34,11 +38,12 @@ def read(text: str, others: Sequence[Reading]) -> tuple[list[Reading], list[tupl
     a program nobody knows whose an option is.
     """
     runtimes = list(_runtimes(text))
+    commands = pasted(text)
     if not any(reading.name == "program" for reading in others):
         return [], runtimes
     named = [str(reading.value) for reading in others if reading.name == "launcher"]
     own = {name for launcher in named for name in launcher_options(launcher)} | _of_the_scheduler()
-    readings = [reading for reading in _runs(text, runtimes) if not own & set(_names(str(reading.value)))]
+    readings = [reading for reading in _runs(text, [*runtimes, *commands]) if not own & set(_names(str(reading.value)))]
     return readings, [*runtimes, *((reading.start, reading.end) for reading in readings)]
 
 

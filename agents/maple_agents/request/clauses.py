@@ -69,6 +69,7 @@ _NOT = (
     r"(?<!more )(?<!less )(?<!longer )(?<!fewer )than|too (?:big|large|much|heavy|small|slow"
     r"|long|few) (?:\w+ )?(?:for|on|to fit)"
 )
+_WANT_TO = re.compile(r"^ (?:(?:really|want|wanna|like|have|need|going|gonna|to) )+(?:use|run|take|try)\b")
 _NEGATION_ENDS = listed(_WORDS["negation_ends"])
 
 
@@ -154,7 +155,7 @@ def denied(line: Line, places: Sequence[tuple[int, int]]) -> set[int]:
         for which in _from(begins, cue.last):
             if places[which][0] - reached > 9:
                 break
-            between = [word.lex for word in line.words[reached + 1 : places[which][0]]]
+            between = _WANT_TO.sub("", line.after(reached, places[which][0] - reached - 1)).split()
             if reached == cue.last:
                 if (
                     len(between) > 7
@@ -172,9 +173,8 @@ def denied(line: Line, places: Sequence[tuple[int, int]]) -> set[int]:
 
 def _correction(line: Line, last: int) -> bool:
     """Tell whether a "no" stands alone: "4 nodes, no, make that 8"."""
-    return line.words[last].lex == "no" and bool(
-        re.match(r" (?:[,.;:-]|wait|make|sorry|actually|i mean)", line.after(last, 2))
-    )
+    alone = re.match(r" (?:[,.;:-]|wait|make|sorry|actually|i mean|it|my)", line.after(last, 2))
+    return line.words[last].lex == "no" and bool(alone or re.search(r" (?:wait|no|oh) $", line.before(last, 1)))
 
 
 def _from(begins: Sequence[int], last: int) -> list[int]:

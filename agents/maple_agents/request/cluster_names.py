@@ -32,7 +32,7 @@ def _places(asked: Asked, site: Site) -> Asked:
     for name in _PLACES:
         if name in asked.slots and asked.slots[name].origin.by == "request":
             slot = slots.pop(name)
-            row = _row(site, str(slot.value), name)
+            row = _row(site, str(slot.value), name) or _named_in_part(site, str(slot.value))
             if row is not None:
                 slots.setdefault(row.selector, slot._replace(name=row.selector, value=row.name))  # type: ignore[arg-type]
             elif str(slot.value).lower() in _GENERIC and site.partitions:
@@ -50,6 +50,20 @@ def _places(asked: Asked, site: Site) -> Asked:
 def _row(site: Site, value: str, said: str) -> Partition | None:
     rows = [row for row in site.partitions if row.name.lower() == value.lower()]
     return next((row for row in rows if row.selector == said), rows[0] if rows else None)
+
+
+def _named_in_part(site: Site, value: str) -> Partition | None:
+    """Return the place with GPUs that a word means as a part of its name: "the dev queue" is gpu-a100-dev.
+
+    Of several that, whose name all the others end with: gpu-shared beside nairr-gpu-shared.
+    """
+    with_gpus = {kind.name for kind in site.kinds if kind.gpus != 0}
+    rows = [
+        row
+        for row in site.partitions
+        if value.lower() in row.name.lower().split("-") and not row.routed and with_gpus.intersection(row.node_kinds)
+    ]
+    return next((row for row in rows if all(other.name.endswith(row.name) for other in rows)), None)
 
 
 def _no_place(site: Site, name: str, value: str) -> str:

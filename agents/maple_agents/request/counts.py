@@ -29,6 +29,13 @@ def read(line: Line) -> Iterator[Reading]:
             yield from _readings(line, found, groups, done)
             if not groups:
                 done.update(range(found.first, found.last + 1))
+    for found in line.find(r"(?P<n>\d+) of (?:them|these|those|em)"):
+        what = next((word.lex for word in line.words[found.first :: -1] if word.lex in _COUNTED), "")
+        if what and found.first not in done:
+            yield _reading(line, found, "%s!weak" % _COUNTED[what], found.first)
+
+
+_COUNTED = {"node": "nodes", "gpu": GPUS, "GPU": GPUS}  # what "4 of them" are: what was spoken of last
 
 
 def _readings(line: Line, found: Found, groups: Groups, done: set[int]) -> Iterator[Reading]:
@@ -116,6 +123,7 @@ _PARTS = {
     "nodes": "(?:(?:%s) ){0,6}node" % "".join(_ADJECTIVES.split("\n")),
     "gpus": "(?:(?:%s) ){0,6}(?:gpu|GPU|tile|gcd)" % "".join(_KINDS.split("\n")),
     "gpu": "(?:gpu|GPU|tile|gcd)",
+    "no device": "(?:node|partition|queue|box|machine|cluster|or|memory)",
     "ranks": "(?:(?:mpi|training|gpu|GPU|parallel|python|torch|ddp|distributed|PARADIGM|LAUNCHER|total) ){0,4}"
     "(?:rank|task)",
     "per node": "(?:(?:(?:(?:on|in|for|of|from|inside|within) )?(?:per|each|every|/)|a|on|in) (?:of (?:th"
@@ -209,6 +217,8 @@ number of (?:compute |gpu )?node<is> <n> => n=nodes!named
 <n> (?:- )?<nodes><no list> => n=nodes
 <n> <kind> node<no list> => n=nodes!kind
 <not each>GPU (?:gpu |compute )?(?P<n>node|box)(?! (?:or|is|are|type|kind|partition|queue|-)) => n=nodes!single
+(?<!the )(?:full|whole|entire) (?P<n>node)<next> => n=nodes!single
+(?<= [,;] )<n> x <m>(?= [,;]) => n=nodes!weak m=gpus_per_node!weak
 <no number>node <n><next> => n=nodes!plural
 <no number>gpu <n><next> => n=gpus!plural
 <wants> (?P<n>a|an) (?:(?:full|whole|entire|compute|GPU|gpu|SITE|SIZE) ){0,3}node<no list> => n=nodes!weak
@@ -219,6 +229,7 @@ total (?:number (?:of )?)?<gpu>(?: number)?<is> <n> => n=gpus_total!named
 <gpu> (?:in )?total<is> <n> => n=gpus_total!named
 <n> (?:- )?<gpus>(?: GPU)? <spread><m> (?:- )?<nodes> => n=gpus_total m=nodes
 <n> (?:x )?<gpus>(?! (?:memory|hour)) => n=gpus
+<wants> (?P<n>a|an) GPU(?! (?:gpu |GPU |- |compute )*<no device>) => n=gpus!weak
 <n> <kind> gpu(?! (?:memory|hour|node|-)) => n=gpus!kind
 LAUNCHER (?:with |, )?<n> <per node>(?! (?:gpu|GPU|node|card|tile)) => n=ranks_per_node
 (?:number of |num )?(?:gpu|GPU gpu)(?: number)?(?: (?:=|:|>)){1,3} <n>(?! (?:gb|tile|SIZE)) => n=gpus!named

@@ -32,7 +32,7 @@ _LINK = (
     r"|a|request|limited|will|shall|up|most|>|-)){0,8}"
 )
 _MOST = (
-    r"(?:up to|at most|no more than|not more than|no longer than|not longer than|maximum|maximum "
+    r"(?:up to|until|at most|no more than|not more than|no longer than|not longer than|maximum|maximum "
     r"of|within|under|less than|limit of|limited to|cap of|capped at|budget of|not exceed|not "
     r"to exceed|never exceed|exceed)"
 )
@@ -173,7 +173,8 @@ def read(line: Line) -> Iterator[Reading]:
         if at in taken or word.kind not in (DURATION, CLOCK):
             continue
         seconds = int(word.text) if word.kind == DURATION else of_clock(word.text)
-        how = FAINT if _taken(line, at) else _meant(line, at, word)
+        anew = re.search(_CORRECTING, line.before(at, 7))
+        how = FAINT if _taken(line, at) and not anew else _meant(line, at, word)
         if seconds and how is not None:
             yield Reading("walltime", clock(seconds), word.start, word.end, how)
 
@@ -224,7 +225,7 @@ def _meant(line: Line, at: int, word: Token) -> int | None:
     if re.search(_ONE_PART, line.before(at, 6)):
         return None
     if re.search(r" (?:%s) $" % _MOST, before):
-        return None if re.match(r" (?:of|interval|timeout)\b", after) else _how(line, at)
+        return None if re.match(r" (?:of|interval|timeout|%s)\b" % _AFTER_POISON, after) else _how(line, at)
     if re.match(r" (?:of )?(?:%s|time limit|limit)\b" % _NAMES, after):
         return _how(line, at)
     if re.search(_OF_ANOTHER, before):

@@ -25,6 +25,7 @@ def plain_form(text: str) -> str:
     """Return *text* with the lines of forms, tables, chats and shells as plain ones; every character stays in place."""
     if "\n" not in text:
         return text
+    text = _COMMENTED.sub(lambda line: " " * len(line.group()), text)
     text = _RULE.sub(lambda rule: " " * len(rule.group()), text)
     text = _STAMP.sub(lambda stamp: " " * len(stamp.group()), text)
     if len(_HISTORY.findall(text)) > 1:
@@ -34,6 +35,18 @@ def plain_form(text: str) -> str:
     if len(_ROW.findall(text)) > 1:
         text = _ROW.sub(_keyed, text)
     return text
+
+
+_PASTED = re.compile(
+    r"(?m)^[ \t]*(?:\d{1,5}[ \t]{2,})?(?:#[ \t]?(?:SBATCH|PBS|BSUB)\b|#!|>|"
+    r"(?:salloc|sbatch|qsub|idev|interact|srun|ibrun|mpiexec|mpirun|jsrun)\b(?=[^\n]*[ \t]-))[^\n]*"
+)
+_COMMENTED = re.compile(r"(?m)^[ \t]*##+[ \t]?(?:SBATCH|PBS|BSUB)\b[^\n]*")
+
+
+def pasted(text: str) -> list[tuple[int, int]]:
+    """Return the characters of pasted lines (directives, commands of a scheduler, quoted mail): older than the rest."""
+    return [match.span() for match in _PASTED.finditer(text)]
 
 
 def _colon(size: int) -> str:
@@ -51,6 +64,9 @@ def _keyed(row: re.Match[str]) -> str:
 # Values that their form alone gives away, whatever stands around them.
 
 _SHORT = (
+    ("queue", WEAK, re.compile(r"(?<![\w-])q=(?P<n>[\w.+-]*\w)")),
+    (GPUS, SAID, re.compile(r"(?<![\w-])n?gpus=(?P<n>\d{1,3})(?![\w.:])")),
+    ("cpus_per_node", SAID, re.compile(r"(?<![\w-])ncpus=(?P<n>\d{1,4})(?![\w.:])")),
     ("nodes", SAID, re.compile(r"(?<![\w-])(?:N|[Ss]elect)[ \t]?=[ \t]?(?P<n>\d{1,5})(?![\w.:])")),
     ("ranks_per_node", SAID, re.compile(
         r"(?i)(?<![\w-])(?:[tpr]pn|(?:ranks?|tasks?|procs?|processes)(?:/|[ -]per[ -])node)[ \t]?(?:=|:)?[ \t]?"
@@ -75,7 +91,7 @@ def read(text: str) -> Iterator[Reading]:
     for name, strength, pattern in _SHORT:
         for match in pattern.finditer(text):
             value = next(group for group in match.groups() if group is not None)
-            yield Reading(name, int(value) if value.isdigit() and name != "job_name" else value,
+            yield Reading(name, int(value) if value.isdigit() and name not in ("job_name", "queue") else value,
                           match.start(), match.end(), strength)  # fmt: skip
     for match in _CLOCKED.finditer(text):
         seconds = of_clock(match.group("clock"))

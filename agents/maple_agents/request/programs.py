@@ -325,6 +325,7 @@ def _of_command(command: Command) -> list[Reading]:
             taken = 1
         else:
             break
+        words = words[:taken] + [word for word in words[taken:] if word[0] not in ("...", "…")]  # its own options
         program, said = _launcher(name, [word for word, _ in words], taken, command)
         readings += [
             Reading(

@@ -20,7 +20,7 @@ _LONG = table(_WORDS["long"])
 _SHORT = table(_WORDS["short"])
 _OF_PBS = {**_SHORT, "n": "", **table(_WORDS["of_pbs"])}
 _OPTION = re.compile(
-    r"(?<![\w-])(?:--(?P<long>[a-z][a-z_-]+)(?:[ =]{1,8}(?P<long_value>[^\s;\"'`]+))?"
+    r"(?<![\w-])(?:--(?P<long>[a-z][a-z_-]+)(?:[ =]{1,8}(?P<long_value>[^\s;\"'`-][^\s;\"'`]*))?"
     r"|-(?P<short>[a-zA-Z])(?P<glue> {0,8}=? {0,8})(?P<short_value>[^\s;\"'`-][^\s;\"'`]*))",
     re.I,
 )
@@ -122,8 +122,10 @@ def read(text: str, is_cluster: Callable[[str], bool]) -> tuple[list[Reading], l
 def _readings(option: Option) -> Iterator[Reading]:
     name, value, start, end = option
     if name == "resources":
-        for part in re.split(r"[,:](?=[a-z_]+=)", value):
-            key, _, said = part.partition("=")
+        parts = dict(part.partition("=")[::2] for part in re.split(r"[,:](?=[a-z_]+=)", value))
+        if "gpus" in parts and "ppn" in parts and parts["ppn"] != parts["gpus"]:
+            parts["ncpus"] = parts.pop("ppn")  # of Torque, where it counts processors
+        for key, said in parts.items():
             yield from _resource(key, said, start, end)
     elif name == "gres":
         yield from _gpus(value, "gpus_per_node", start, end)

@@ -8,14 +8,14 @@ beside "or" and "if".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from maple_submit_filter.site.facts import NodeKind, Site
 
 from ..base.slots import Name, Origin, Slot, Slots
-from . import site_names
+from .forms import pasted
 from .language.vocabulary import listed, texts
-from .unread import Left, is_item
+from .unread import Left, is_account, is_item
 
 _WORDS = texts("unread")
 _EVERYDAY, _DENIALS, _PLACE_WORDS = (listed(_WORDS[name]) for name in ("everyday", "denials", "place_words"))
@@ -26,10 +26,17 @@ _CHOICES = ("or", "either", "if", "otherwise")
 _MOST = 40  # letters of an account
 
 
-def named(text: str, left: Sequence[Left], slots: Slots, site: Site, systems: Sequence[str] = ()) -> tuple[Slot, ...]:
-    """Return the slots that the site's own words fill, of those that *slots* leaves open.
+def named(
+    text: str,
+    left: Sequence[Left],
+    slots: Slots,
+    site: Site,
+    systems: Sequence[str] = (),
+    wishes: Collection[str] = (),
+) -> tuple[Slot, ...]:
+    """Return the slots that the site's own words fill, of those that *slots* leaves open or has from a pasted line.
 
-    *systems*: the file systems that a job may name there.
+    *systems*: the file systems that a job may name there. *wishes*: such as "debug", which may be a place's name.
     """
     free = [match for match in _WORD.finditer(text) if _is_free(match, text, left)]
     found = [
@@ -38,12 +45,23 @@ def named(text: str, left: Sequence[Left], slots: Slots, site: Site, systems: Se
         *_accounts(free, site),
         *_systems(free, text, systems),
     ]
+    old = pasted(text)
+    for row in site.partitions:
+        if row.name.lower() in wishes and row.selector in slots and is_old(slots[row.selector], old):
+            found.append(Slot(row.selector, row.name, Origin("request", row.name)))  # type: ignore[arg-type]
     by_name: dict[Name, dict[str, Slot]] = {}
     for slot in found:
         by_name.setdefault(slot.name, {}).setdefault(str(slot.value), slot)
     return tuple(
-        next(iter(values.values())) for name, values in by_name.items() if name not in slots and len(values) == 1
+        next(iter(values.values()))
+        for name, values in by_name.items()
+        if len(values) == 1 and (name not in slots or is_old(slots[name], old))
     )
+
+
+def is_old(slot: Slot, old: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether a slot was read from a pasted line: what the request itself says stands in its place."""
+    return slot.origin.by == "request" and any(start <= slot.origin.start < end for start, end in old)
 
 
 def _is_free(match: re.Match[str], text: str, left: Sequence[Left]) -> bool:
@@ -71,12 +89,13 @@ def left_at(match: re.Match[str], left: Sequence[Left]) -> list[Left]:
 
 def _places(free: Sequence[re.Match[str]], text: str, site: Site, left: Sequence[Left]) -> Iterator[Slot]:
     for match in free:
-        word = _bare(match)
-        rows = [row for row in site.partitions if row.name.lower() == word.lower() and not row.routed]
+        word, marked = _unmarked(_bare(match))
+        joined = _joined(word, text[: match.start()], site)
+        rows = [row for row in site.partitions if row.name.lower() == joined.lower() and not row.routed]
         if len({row.selector for row in rows}) != 1:
             continue
-        apart = _is_apart(match, text) or any(_is_item(one, rows[0].name) for one in left_at(match, left))
-        if word.lower() not in _EVERYDAY or apart:
+        apart = marked or _is_apart(match, text) or any(_is_item(one, rows[0].name) for one in left_at(match, left))
+        if word.lower() not in _EVERYDAY or apart or joined != word:
             name: Name = rows[0].selector  # type: ignore[assignment]
             yield Slot(name, rows[0].name, Origin("request", word, match.start(), match.start() + len(word)))
 
@@ -88,6 +107,20 @@ def _kinds(free: Sequence[re.Match[str]], site: Site) -> Iterator[Slot]:
         kinds = [kind for kind in site.kinds if kind.gpus and word.lower() in _marks(kind)]
         if len(kinds) == 1 and re.search(r"\d", word):
             yield Slot("gpu", kinds[0].name, Origin("request", word, match.start(), match.start() + len(word)))
+
+
+def _joined(word: str, before: str, site: Site) -> str:
+    """Return the row's name that a word and the one before it make: "the shared GPU partition" is GPU-shared."""
+    first = (before.split(" ") or [""])[-2:][0]
+    pair = {"%s-%s" % (word, first), "%s-%s" % (first, word)}
+    names = {row.name.lower(): row.name for row in site.partitions}
+    return next((names[both.lower()] for both in pair if first and both.lower() in names), word)
+
+
+def _unmarked(word: str) -> tuple[str, bool]:
+    """Return a word without what says that it is a place, "shared-QOS", and whether that stood there."""
+    bare = re.sub(r"(?i)-(?:qos|queue|partition)\Z", "", word)
+    return bare, bare != word
 
 
 def _marks(kind: NodeKind) -> set[str]:
@@ -104,10 +137,9 @@ def _is_apart(match: re.Match[str], text: str) -> bool:
 
 
 def _accounts(free: Sequence[re.Match[str]], site: Site) -> Iterator[Slot]:
-    shapes = next((file.account_shapes for file in site_names.of_files() if file.id == site.id), ())
     for match in free:
         word = _bare(match)
-        if len(word) <= _MOST and any(re.fullmatch(shape, word, re.IGNORECASE) for shape in shapes):
+        if len(word) <= _MOST and is_account(word, site):
             yield Slot("account", word, Origin("request", word, match.start(), match.start() + len(word)))
 
 

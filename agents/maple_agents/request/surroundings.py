@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from ..base.slots import Missing
 from .language.lexemes import NAMED, SAID, Line, Reading
 from .language.vocabulary import listed, texts
 from .language.words import spelt
@@ -248,6 +249,17 @@ def _listed_alone(text: str, match: re.Match[str]) -> bool:
     )
 
 
+_INDEX = re.compile(r"ARRAY_(?:TASK_ID|INDEX)")  # as a program reads it in a task of an array
+
+
+def doubts(line: Line, readings: Mapping[str, Reading]) -> Iterator[Missing]:
+    """Yield the question for the array where one is spoken of, or the program reads its index, and no range is said."""
+    spoken = next(line.find(r"(?:job|slurm|pbs) array|array (?:job|jobs)"), None) is not None
+    program = str(readings["program"].value) if "program" in readings else ""
+    if "array" not in readings and (spoken or _INDEX.search(program)):
+        yield Missing("array", "an array is spoken of; say its indices: 0-9")
+
+
 def _arrays(line: Line, text: str) -> Iterator[Reading]:
     for found in line.find(r"array"):
         word = line.words[found.first]
@@ -255,11 +267,14 @@ def _arrays(line: Line, text: str) -> Iterator[Reading]:
             r"[\"'*]*(?:[ \t]+(?:job|jobs|task|tasks|of|with|indices|index|range|from|ids"
             r"|over|for|size|elements?|,|-|=|:|is))*[ \t]*[:=,]?[ \t]*(?:ind(?:ices|ex)|ids?|range)?[ \t]"
             r"*[:=]?[ \t]*\(?(?P<range>%s)(?P<to>[ "
-            r"\t]*(?:to|through|\.\.\.?|–|a|bis|à)[ \t]*\d+)?\)?(?![\w.:])" % _RANGE,
+            r"\t]*(?:to|through|\.\.\.?|–|a|bis|à)[ \t]*\d+)?\)?"
+            r"(?![\w.:]|[ \t]*-?(?:hours?|hrs?|h|min|days?|nodes?|gpus?)\b)" % _RANGE,
             re.I,
         ).match(text, word.end)
         ahead = re.compile(
-            r"(?P<n>\d{1,6})(?:[ -](?:element|elements|task|tasks|way|job|jobs|member|times))?[ -]+(?:job[ -])?$", re.I
+            r"(?P<n>\d{1,6}(?:-\d{1,6})?)(?:[ -](?:element|elements|task|tasks|way|job|jobs|member|times)|"
+            r"[ ]as(?:[ ]an?)?)?[ -]+(?:job[ -])?$",
+            re.I,
         ).search(text[max(0, word.start - 24) : word.start])
         if behind:
             value = behind.group("range") + ("-" + re.sub(r"\D", "", behind.group("to")) if behind.group("to") else "")

@@ -19,6 +19,7 @@ from .clauses import asides
 from .language.lexemes import Line
 from .language.vocabulary import listed, texts
 from .language.words import NUMBER, SIGN, WORD
+from .site_names import of_files
 
 _WORDS = texts("unread")
 _FILLERS = listed(texts("words")["fillers"])
@@ -27,10 +28,9 @@ _PLACE_WORDS, _ENDS = listed(_WORDS["place_words"]), listed(_WORDS["ends"])
 _APART, _LEADS_TO, _PROSE, _UNITS = (listed(_WORDS[name]) for name in ("apart", "leads_to", "prose", "units"))
 _LED = listed(_WORDS["led"])  # also prose ("debug output"), but a place where "in" leads to it
 _OF_PLACES = ("queue", "partition", "qos")
-_GPU_WORDS = ("gpu", "gpus", "cpu")
-_GOES_ON = ("for", "with", "at", "and", "please")
-_DENIALS, _COUNTED, _THEM, _LEADS, _WAITS, _LENGTHS = (
-    listed(_WORDS[name]) for name in ("denials", "counted", "them", "leads", "waits", "lengths")
+_GPU_WORDS, _GOES_ON = listed(_WORDS["of_gpus"]), listed(_WORDS["goes_on"])
+_DENIALS, _COUNTED, _LEADS, _WAITS, _LENGTHS, _OF_TIME = (
+    listed(_WORDS[name]) for name in ("denials", "counted", "leads", "waits", "lengths", "of_time")
 )
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(?=\s|=|$)")
 _PLACE = re.compile(r"(?:~|\.{1,2})?/[\w.~/-]*\w|\$\{?\w+.*|[\w.+-]+@[\w.-]+")
@@ -94,7 +94,9 @@ def left(line: Line, spans: Sequence[tuple[int, int]]) -> tuple[Left, ...]:
     return tuple(
         _left(line, at)
         for at, word in enumerate(line.words)
-        if not covered[word.start] and not aside[at] and (word.kind != SIGN or word.lex == DURATION)
+        if not covered[word.start]
+        and (not aside[at] or word.lex == "SIZE")  # "my friend uses 200g": told, and never taken
+        and (word.kind != SIGN or word.lex == DURATION)
     )
 
 
@@ -145,9 +147,23 @@ def unread(words: Sequence[Left], slots: Slots, site: Site, systems: Sequence[st
         and not any(start <= left.start < end for start, end in places)
     ]
     had = slots.text("filesystems").split(":")
-    others = [left.text for left in free if left.text.lower() in systems and left.text.lower() not in (*had, "home")]
+    denied = [left.text for left in words if left.denied and "account" not in slots and is_account(left.text, site)]
+    others = [
+        left.text
+        for left in free
+        if left.text.lower() in systems
+        and left.text.lower() not in had
+        and (left.text.lower() != "home" or left.behind[:1] in (("too",), ("also",)))
+    ]
     unread = [Unread(word, "filesystems", stops=True) for word in others if "filesystems" in slots]
+    unread += [Unread("not " + word, "account", stops=True) for word in denied]
     return tuple(dict.fromkeys([*unread, *(each for left in free for each in _judged(left, slots, site))]))
+
+
+def is_account(word: str, site: Site) -> bool:
+    """Tell whether a word has the shape of the accounts there."""
+    shapes = next((file.account_shapes for file in of_files() if file.id == site.id), ())
+    return any(re.fullmatch(shape, word, re.IGNORECASE) for shape in shapes)
 
 
 def _judged(left: Left, slots: Slots, site: Site) -> Iterator[Unread]:
@@ -165,6 +181,8 @@ def _judged(left: Left, slots: Slots, site: Site) -> Iterator[Unread]:
         known = any(name in slots for name in _ALIKE.get(slot, (slot,)))
         value = left.value if left.value.isdigit() else ""
         yield Unread(left.near) if known else Unread(left.near, slot, value, stops=True)
+    elif left.lex in _OF_TIME and "walltime" not in slots:
+        yield Unread(left.text, "walltime", stops=True)
     elif left.text.lower() in _LENGTHS:
         yield Unread(left.text, "walltime", stops="walltime" not in slots)
     elif _OF_A_MODEL.fullmatch(left.text):
@@ -223,6 +241,8 @@ def is_item(left: Left, exactly: bool = False) -> bool:
 
 def _corrects(left: Left) -> bool:
     """Tell whether a number stands behind a word that takes back or adds to another: "make it 8", "after job 12"."""
+    if left.text.isalpha() and left.behind and left.behind[0] not in _ENDS:
+        return False  # "make it one proper script"
     after_job = left.before[-1:] == ("job",) and not _WAITS.isdisjoint(left.before[:-1])
     return after_job or not _LEADS.isdisjoint(left.before[-2:])
 
@@ -236,11 +256,9 @@ def _is_one_of_two(left: Left) -> bool:
 def _counted(left: Left) -> str:
     """Return the slot that a number of nodes, GPUs or ranks would fill, "" where it counts something else.
 
-    "4 of them" counts nodes; "500 GPU hours" is a budget, and "one process per GPU" what is done anyway.
+    "500 GPU hours" is a budget, and "one process per GPU" what is done anyway.
     """
     first, second = (*left.behind, "", "")[:2]
-    if first == "of" and second in _THEM:
-        return "nodes"
     if first not in _COUNTED or second in ("hour", "-", "each", "per"):
         return ""
     return _SLOT_OF.get(first, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -12,23 +13,25 @@ from ..base.quantities import clock
 from ..base.slots import INTEGERS, NAMES, Missing
 from .arguments import joined
 from .clauses import asides, denied
+from .forms import pasted
 from .language.lexemes import ARGUMENTS, GPUS, NAMED, OPEN, RANKS, SAID, WEAK, WISH, Line, Reading
 
 _CORRECTS = re.compile(
-    r" (?:no ,|not ,|no wait|wait|make that|make it|sorry|i mean|i meant|actually|correction|scratch "
+    r" (?:no ,|not ,|no no|no wait|wait|make that|make it|sorry|i mean|i meant|actually|correction|scratch "
     r"that|scrap that|on second thought|or rather|rather|change (?:that|it|this)|edit :|edit"
     r"|update :|"
     r"no make|better|oops|strike that|forget that|hmm|instead|nope|my bad|should be|let's make|let 's make) "
 )
 _AGAIN = (
-    r"(?:make (?:that|it|this)|ask(?:ing)?(?: for)?|say|request|give(?: it| me)?|i mean|i meant|actually|"
+    r"(?:make (?:that|it|this)|exactly|ask(?:ing)?(?: for)?|say|request|give(?: it| me)?|i mean|i meant|actually|"
     r"rather|correction|change (?:that|it"
     r"|this) to|use|take|but|try|better|sorry|wait|no|oops|should be|go (?:for|with)|want|need)"
     r"(?: (?:,|:|to|use|rather|actually|only|just|with|it|that|should|be|i|mean|meant|make"
     r"|no|wait|sorry|-|on)){0,6} (?P<n>\d+)(?= (?:[.,;:!)]|instead|please|then|at|with|for"
-    r"|and|account|in|on|though|tops|$)|\s*$)"
+    r"|and|account|in|on|though|tops|to be|$)|\s*$)"
 )
 _UNIT_SECONDS = (("week", 604800), ("day", 86400), ("hour", 3600), ("h", 3600), ("min", 60), ("m", 60))
+_OF_ALL = {GPUS: "gpus_total"}  # what a number is asked for as
 _LIBRARY_LAUNCHERS = {"accelerate-ddp": "accelerate"}
 
 
@@ -68,11 +71,13 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
     chosen: dict[str, Reading] = {}
     for name in dict.fromkeys(reading.name for reading in meant if reading.name not in (WISH, OPEN, ARGUMENTS)):
         one, others = _chosen(line, name, [reading for reading in meant if reading.name == name])
-        if others and name in NAMES:
-            doubts.append(_doubt(name, others))
+        slot = _OF_ALL.get(name, name)
+        if others and slot in NAMES:
+            doubts.append(_doubt(slot, others))
         elif others:
             opens.append("two values for %s: %s and %s; say one" % (name.replace("_", " "), *others[:2]))
         chosen.update({name: one} if one is not None else {})
+    _without_old_sizes(line, chosen)
     _launcher_of_library(chosen, meant)
     accounts = [reading for at, (_, reading) in enumerate(placed) if at in refused and reading.name == "account"]
     if accounts and "account" not in chosen and not any(missing.slot == "account" for missing in doubts):
@@ -106,7 +111,9 @@ def _doubt(name: str, values: Sequence[str]) -> Missing:
 
 def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None, tuple[str, ...]]:
     """Return the reading that stands, or the values of which none does."""
-    those = _narrowed(name, those)
+    if name == "program" and (either := _alternatives(line, those)):
+        return None, either
+    those = _narrowed(name, _newest(line, name, those))
     most = max(one.strength for one in those)
     least = WEAK if name == "walltime" and most == NAMED else SAID  # one in a pasted command, one in a sentence
     those = [one for one in those if one.strength >= min(most, least)]
@@ -114,17 +121,42 @@ def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None
         return _together(those), ()
     if name == "variables":
         return _set(those), ()
-    stands = those[0]
-    for one in those[1:]:
-        if one.value == stands.value:
-            stands = (
-                max(stands, one, key=lambda reading: reading.strength) if one.strength > stands.strength else stands
-            )
-        elif _corrected(line, stands, one):
-            stands = one
+    stands, open_ = those[0], False
+    for before, one in itertools.pairwise(those):
+        if one.value == stands.value and not open_:
+            stands = one if one.strength > stands.strength else stands
+        elif _corrected(line, before, one):
+            stands, open_ = one, False
         else:
-            return None, tuple(dict.fromkeys(str(each.value) for each in those))
-    return stands, ()
+            open_ = True
+    return (None, tuple(dict.fromkeys(str(each.value) for each in those))) if open_ else (stands, ())
+
+
+def _alternatives(line: Line, those: list[Reading]) -> tuple[str, ...]:
+    """Return two programs that "or" joins: nobody can say which is meant."""
+    for first, second in itertools.pairwise(those):
+        if line.written[first.end : second.start].strip().lower() == "or":
+            return str(first.value), str(second.value)
+    return ()
+
+
+def _newest(line: Line, name: str, those: list[Reading]) -> list[Reading]:
+    """Return the readings of the request's own words, where a pasted line has another: "the same with 8 hours"."""
+    if name in ("program", "launcher", "environment", "variables"):
+        return those
+    old = pasted(line.written)
+    own = [reading for reading in those if not any(start <= reading.start < end for start, end in old)]
+    return own or those
+
+
+def _without_old_sizes(line: Line, chosen: dict[str, Reading]) -> None:
+    """A pasted line's totals go where the request's own words say another size, and its ranks where they say GPUs."""
+    old = pasted(line.written)
+    kept = {name for name, reading in chosen.items() if any(start <= reading.start < end for start, end in old)}
+    for own, followers in (("nodes", (RANKS, "gpus_total")), ("gpus_per_node", ("ranks_per_node",))):
+        if own in chosen and own not in kept:
+            for name in kept.intersection(followers):
+                del chosen[name]
 
 
 def _narrowed(name: str, those: list[Reading]) -> list[Reading]:

@@ -183,6 +183,7 @@ def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
 def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, int]]) -> Asked:
     readings = dict(weighed.readings)
     doubts = [*weighed.doubts, *durations.doubts(line, readings), *counts.doubts(line, readings)]
+    doubts += surroundings.doubts(line, readings)
     for missing in doubts:
         readings.pop(missing.slot, None)
     said = counts.counts_said(readings)
@@ -340,6 +341,7 @@ def _of_gpu(words: Sequence[Token], at: int) -> list[Reading]:
     behind = [token.lex for token in words[at + 1 : at + 3]]
     before = [token.lex for token in words[max(0, at - 3) : at]]
     near = bool(behind) and (behind[0] in _OF_GPU or behind[0] in ("nvidia", "of") and behind[-1] in _OF_GPU)
+    near = near or behind[:1] in (["one"], ["1"]) and "GPU" in [token.lex for token in words[max(0, at - 4) : at]]
     beside = (
         near
         or before[-1:] == ["GPU"]

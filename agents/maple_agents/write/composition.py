@@ -124,6 +124,7 @@ def made_of(plan: Plan) -> str:
 
 
 UNDER_USE = "MPL319"  # GPUs that no rank uses
+_OF_THE_SIZE = ("MPL206", "MPL220")  # how many nodes and GPUs a place gives: only somebody's own size breaks them
 
 
 class Mistaken(ValueError):
@@ -143,8 +144,8 @@ def checked(script: bytes, cluster: Cluster) -> Decision:
     mistakes = [finding for finding in decision.findings if finding.code != UNDER_USE]
     if mistakes or decision.verdict == "unread":
         first = mistakes[0] if mistakes else None
-        if first is not None and first.site_fact.startswith("unfit."):
-            raise Refused("%s: %s" % (first.says, first.help))
+        if first is not None and (first.site_fact.startswith("unfit.") or first.code in _OF_THE_SIZE):
+            raise Refused(": ".join(filter(None, (first.says, first.help))))
         says = "%s %s" % (first.code, first.says) if first is not None else decision.why
         raise Mistaken("the script made for %s is not clean: %s" % (cluster.site.id, says))
     if not parses(script):

@@ -88,7 +88,7 @@ def _said(case: dict[str, Any], answer: dict[str, Any]) -> Iterator[tuple[str, b
         yield from (("%s=%s" % (key, one), str(one) in everywhere) for one in case.get(key, ()))
     for name, value in case.get("environment", {}).items():
         yield "environment=%s=%s" % (name, value), name in everywhere
-    for key, option in (("memory", "mem"), ("cpus_per_task", "cpus-per-task")):
+    for key, option in (("memory", "mem"), ("cpus_per_task", "(?:cpus-per-task|ncpus)")):
         if key in case:
             number = re.sub(r"\D", "", str(case[key]))
             yield "%s=%s" % (key, case[key]), bool(re.search(r"%s\S*=%s" % (option, number), script))

@@ -219,7 +219,9 @@ def test_earlier_values_are_defaults_of_questions_only():
 def test_a_cluster_that_nobody_has_described():
     """Its GPUs a node are the user's to say."""
     assert missing("generic-slurm", program="train.py") == ["gpus_per_node"]
-    assert missing("generic-slurm", program="train.py", gpus_total=8) == ["gpus_per_node"]
+    assert missing("generic-slurm", program="train.py", gpus_total=16) == ["gpus_per_node"]
+    few = decided("generic-slurm", program="train.py", gpus_total=8)
+    assert isinstance(few, Plan) and few.layout[:2] == (1, 8)
     plan = decided("generic-slurm", program="train.py", gpus_per_node=4, nodes=2)
     assert isinstance(plan, Plan) and plan.layout.ranks == 8
 

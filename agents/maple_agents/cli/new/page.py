@@ -161,7 +161,7 @@ def settled(asked: "Wanted") -> "Wanted":
         else:
             _say("nothing was written")
             raise click.exceptions.Exit(3)
-    return asked._replace(slots=asked.slots.with_more(given), unread=tuple(told))
+    return asked._replace(slots=asked.slots.replaced(given), unread=tuple(told))
 
 
 def _question(unread: "Unread", asked: "Wanted") -> str:

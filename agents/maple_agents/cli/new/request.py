@@ -124,19 +124,30 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
     cluster = _cluster(where)
     resolved = _resolved(asked, cluster)
     slots = options.with_more(resolved.slots.values())
-    slots = slots.with_more(_named(text, resolved, slots, cluster))
+    slots = slots.replaced(_named(text, resolved, slots, cluster))
     known_by = where.why if site_id or where.how != "said" else "the request names it"
     return Wanted(
         text, slots, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds, resolved.rest, known_by,
-        _unread(text, resolved, slots, cluster), resolved.doubts,
+        _unread(text, resolved, slots, cluster), (*resolved.doubts, *_size_unsaid(text, resolved, slots)),
     )  # fmt: skip
+
+
+_SIZES = ("nodes", "gpus_per_node", "gpus_total", "ranks_per_node", "cpus_per_node", "cpus_per_task")
+
+
+def _size_unsaid(text: str, asked: "Asked", slots: Slots) -> tuple[Missing, ...]:
+    """Return the question for the size where the words say none: a script of one node would be a guess."""
+    if not text or asked.ranks is not None or any(name in slots for name in _SIZES):
+        return ()
+    return (Missing("nodes", "no size is said; say how many nodes", (), "1"),)
 
 
 def _named(text: str, asked: "Asked", slots: Slots, cluster: "Cluster") -> "tuple[Slot, ...]":
     """Return what the site's own words say, wherever they stand."""
     from maple_agents.request.site_words import named
 
-    return named(text, asked.left, slots, cluster.site, _systems(cluster)) if asked.left else ()
+    left, systems = asked.left, _systems(cluster)
+    return named(text, left, slots, cluster.site, systems, asked.wishes) if left or asked.wishes else ()
 
 
 def _systems(cluster: "Cluster") -> "tuple[str, ...]":
@@ -147,9 +158,18 @@ def _systems(cluster: "Cluster") -> "tuple[str, ...]":
 
 def _unread(text: str, asked: "Asked", slots: Slots, cluster: "Cluster") -> "tuple[Unread, ...]":
     """Return what the grammar did not understand, as it may be shown."""
+    from maple_agents.request import site_words
+    from maple_agents.request.forms import pasted
     from maple_agents.request.unread import unread
 
-    return _shown(text, unread(asked.left, slots, cluster.site, _systems(cluster))) if asked.left else ()
+    old = pasted(text)
+    own = Slots(slot for slot in slots.values() if slot.name not in _PLACES or not site_words.is_old(slot, old))
+    lost = unread(asked.left, own, cluster.site, _systems(cluster)) if asked.left else ()
+    had = {slot.value for slot in slots.values()}
+    return _shown(text, tuple(word for word in lost if word.slot not in _PLACES or word.value not in had))
+
+
+_PLACES = ("partition", "queue", "qos")
 
 
 def heard(asked: Wanted) -> Wanted:

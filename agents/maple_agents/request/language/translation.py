@@ -43,7 +43,8 @@ def language(text: str) -> str:
     english = sum(word in _ENGLISH for word in words)
     most = max(_known(), key=lambda name: _hits(words, name))
     hits = _hits(words, most)
-    return most if hits and hits > english else ""
+    loans = sum(word in _ENGLISH and word in _SHARED for word in words)  # "script" and "account" tell no language
+    return most if hits and (hits > english or hits > max(2, english - loans)) else ""
 
 
 def known(text: str) -> bool:

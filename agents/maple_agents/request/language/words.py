@@ -221,9 +221,14 @@ def _table() -> dict[str, str]:
 
 @cache
 def _slips() -> dict[str, str]:
-    """Return every spelling of a key word of five letters and more with one letter missing, doubled or swapped."""
+    """Return every spelling of a key word of five letters and more with one letter missing, doubled or swapped.
+
+    Of four letters only with two swapped: "noed", "gpsu".
+    """
     found: dict[str, str] = {}
     for word, key in _table().items():
+        if len(word) == 4:
+            found.update(dict.fromkeys((word[0] + word[2] + word[1] + word[3], word[:2] + word[3] + word[2]), key))
         if len(word) < 5:
             continue
         for at in range(1, len(word)):
@@ -239,7 +244,7 @@ _REAL = listed(_WORDS["real"])
 
 @cache
 def spelt(word: str) -> str:
-    """Return the key word that a plain *word* is, "" where it is none. Slips count from five letters on."""
+    """Return the key word that a plain *word* is, "" where it is none. Of slips see `_slips`."""
     return _table().get(word) or _slips().get(word, "")
 
 

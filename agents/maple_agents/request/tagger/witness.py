@@ -14,8 +14,7 @@ from maple_submit_filter.site.facts import Site
 
 from ...base.slots import INTEGERS, Name, Origin, Slot, Slots
 from ..language.vocabulary import listed, texts
-from ..site_names import of_files
-from ..unread import Unread
+from ..unread import Unread, is_account
 from .model import OTHER
 from .reading import Reading, Said, Span
 
@@ -66,7 +65,42 @@ def heard(
             slot = _confirmed(own, site)
             slots += [slot] if slot else []
             left += [] if slot or own.span.label not in _ASKED else [_question(own)]
+    if "account" not in said.with_more(slots) and "account" not in doubts and _demands_account(site):
+        slots += _listed_account(tagger, said.with_more(slots), text)
+    left += _guesses(tagger, said.with_more(slots), text, left) if not site.partitions else []
     return Heard(tuple(slots), tuple(dict.fromkeys(left)))
+
+
+_ITEM = re.compile(r"(?:(?<=[,;\n])|^)[ \t]*([A-Za-z](?=\w*[A-Z\d_])\w*[A-Za-z]\w*)[ \t.]*(?=[,;\n]|$)")
+
+
+def _demands_account(site: Site) -> bool:
+    return any("account" in demand.options and demand.applies == "always" for demand in site.demands)
+
+
+def _listed_account(tagger: Reading, slots: Slots, text: str) -> list[Slot]:
+    """Return the account where the site demands one, and one name of the request is an item that nothing read.
+
+    "32 nodes, prod, MegaClim, 6h": the tagger holds it for a name too, whichever slot's.
+    """
+    used = [(slot.origin.start, slot.origin.end) for slot in slots.values() if slot.origin.end]
+    items = [match for match in _ITEM.finditer(text) if not any(first < match.end(1) and match.start(1) < end
+                                                                for first, end in used)]  # fmt: skip
+    if len(items) != 1 or tagger.held(*items[0].span(1))[0] not in _NAMED_SO:
+        return []
+    start, end = items[0].span(1)
+    return [Slot("account", items[0][1], Origin("request", items[0][1], start, end))]
+
+
+_NAMED_SO = ("account", "job_name", "environment", "site", "paradigm", "place")
+
+
+def _guesses(tagger: Reading, slots: Slots, text: str, left: Sequence[Unread]) -> list[Unread]:
+    """Return the places that only the tagger reads where nobody has listed those of the site: each is told."""
+    own = [each for each in tagger.said if each.span.label == "place" and _is_open(each, slots)]
+    used = [(slot.origin.start, slot.origin.end) for slot in slots.values() if slot.origin.end]
+    used += [place for unread in left for place in _places(unread.text, text)]
+    return [Unread(each.span.text) for each in own if not _touches(each.span, used)]
 
 
 def _is_open(own: Said, taken: Collection[str]) -> bool:
@@ -150,16 +184,16 @@ def _agreed(unread: Unread, own: Said, site: Site) -> Slot | None:
 
 def _confirmed(own: Said, site: Site) -> Slot | None:
     """Return the slot of a span that the site's knowledge confirms: a row of it, or the shape of its accounts."""
+    if own.span.label == "memory" and not own.span.text.isdigit():
+        return _slot("memory", own)
     if own.span.margin < SURE:
         return None
     if own.span.label == "place":
         rows = [row for row in site.partitions if row.name.lower() == own.value.lower() and not row.routed]
         if len({row.selector for row in rows}) == 1:
             return _slot(rows[0].selector, own._replace(value=rows[0].name))  # type: ignore[arg-type]
-    if own.span.label == "account":
-        shapes = next((each.account_shapes for each in of_files() if each.id == site.id), ())
-        if any(re.fullmatch(shape, own.value, re.IGNORECASE) for shape in shapes):
-            return _slot("account", own)
+    if own.span.label == "account" and is_account(own.value, site):
+        return _slot("account", own)
     return None
 
 

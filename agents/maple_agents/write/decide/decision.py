@@ -181,6 +181,8 @@ def advice(plan: Plan) -> tuple[str, ...]:
         *_walltime(plan),
         *_queue(plan),
         *_caps(plan),
+        *_whole(plan),
+        *_cards(plan),
         *_without_effect(plan),
     )
 
@@ -195,6 +197,29 @@ def _queue(plan: Plan) -> tuple[str, ...]:
         return ()
     named = places.named(plan.said, plan.cluster) or str(plan.value(places.selector(plan.cluster)) or "")
     return places.unlisted(named, plan.cluster) if named else places.unnamed(plan.cluster)
+
+
+def _cards(plan: Plan) -> tuple[str, ...]:
+    """Return that a card is several devices there, where what was said counts cards."""
+    cards = places.cards(plan.kind, plan.cluster) if plan.kind is not None else None
+    said = {plan.said.number(name) for name in ("gpus_total", "gpus_per_node", "ranks_per_node")}
+    if not cards or not said & {cards, cards * plan.layout.nodes}:
+        return ()
+    devices = plan.kind.gpus or cards if plan.kind is not None else cards
+    return ("%d cards are %d devices here: a rank for each of %d." % (cards, devices, plan.layout.ranks_per_node),)
+
+
+def _whole(plan: Plan) -> tuple[str, ...]:
+    """Return that the rest of a node is given and charged as well, where the job uses a part of whole nodes."""
+    has, used = plan.kind.gpus if plan.kind is not None else None, plan.layout.gpus_per_node
+    if plan.place is None or has is None or used >= has or plan.place.shared is not False:
+        return ()
+    if plan.cluster.site.gpu_request.style == "whole-node":
+        return ()
+    return (
+        "%s gives whole nodes of %d GPUs: the job uses %d, and the rest is charged, too."
+        % (plan.place.name, has, used),
+    )
 
 
 def _caps(plan: Plan) -> tuple[str, ...]:

@@ -30,14 +30,25 @@ def settle(
     return _derived(job, cluster, wishes, earlier)
 
 
-def _undescribed(job: Job, cluster: Cluster) -> tuple[Spot | None, tuple[Assumed, ...], tuple[Missing, ...]]:
-    """A cluster that nobody has described: the GPUs of a node are the user's to say."""
+MOST_ON_ONE = 8  # GPUs: nodes with more are rare, and the scheduler refuses at once what a node does not have
+
+
+def _undescribed(
+    job: Job, cluster: Cluster, row: Partition | None = None
+) -> tuple[Spot | None, tuple[Assumed, ...], tuple[Missing, ...]]:
+    """A cluster, or a place of one, that nobody has described: the GPUs of a node are the user's to say.
+
+    A few GPUs in all stand on one node.
+    """
     numbers = job.numbers
     each = numbers.gpus_per_node or numbers.ranks_per_node
+    if each is None and numbers.nodes is None and 0 < (numbers.gpus_total or 0) <= MOST_ON_ONE:
+        each = numbers.gpus_total
     if each is None:
-        says = "this cluster is not described: give the number of GPUs per node, or name the cluster (--site)"
+        what = "this cluster is not described" if row is None else "nobody has described the nodes of %s" % row.name
+        says = "%s: give the number of GPUs per node, or name the cluster (--site)" % what
         return None, (), (Missing("gpus_per_node", says),)
-    return Spot(None, (), _fit(job, each, None, cluster)), (), ()
+    return Spot(row, (), _fit(job, each, None, cluster)), (), ()
 
 
 def _fit(job: Job, most: int, kind: NodeKind | None, cluster: Cluster) -> Fitted:
@@ -58,6 +69,9 @@ def _named(name: str, job: Job, cluster: Cluster) -> tuple[Spot | None, tuple[As
     if unknown:
         return _unknown(unknown[0], own, job, cluster)
     spots, reasons = places.spots(job, tuple(rows), cluster)
+    spots = spots or places.spots(job._replace(part=True), tuple(rows), cluster)[0]
+    if not spots and all(_unknown_gpus(row, cluster) for row in rows):
+        return _undescribed(job, cluster, rows[0])
     if not spots:
         why = reasons[0] if reasons else "%s: none of its nodes has the GPUs that are asked for" % name
         raise Refused("%s on %s" % (_as_sentence(why), cluster.site.id))
@@ -66,6 +80,11 @@ def _named(name: str, job: Job, cluster: Cluster) -> tuple[Spot | None, tuple[As
         dict.fromkeys(kind for spot in spots for kind in spot.kinds if spot.fitted.numbers == first.fitted.numbers)
     )
     return Spot(first.row if len(rows) == 1 else None, kinds, first.fitted), (), ()
+
+
+def _unknown_gpus(row: Partition, cluster: Cluster) -> bool:
+    """Tell whether nobody knows how many GPUs the nodes there have."""
+    return any((kind := cluster.site.kind(name)) is not None and kind.gpus is None for name in row.node_kinds)
 
 
 def _refused(name: str, own: str, cluster: Cluster) -> None:

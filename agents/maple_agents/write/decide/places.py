@@ -45,11 +45,15 @@ class Spot(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What decides about the place. *walltime*: in seconds. *kinds*: names of those that will do, () any."""
+    """What decides about the place. *walltime*: in seconds. *kinds*: names of those that will do, () any.
+
+    *part*: a node of which the job uses a part will do where whole ones are given.
+    """
 
     numbers: Numbers
     walltime: int | None = None
     kinds: tuple[str, ...] = ()
+    part: bool = False
 
 
 def selector(cluster: Cluster) -> Selector:
@@ -152,7 +156,7 @@ def _fitted(job: Job, row: Partition, kind: NodeKind, cluster: Cluster) -> Fitte
     most = has if row.gpus_per_node is None else min(has, row.gpus_per_node)
     whole = whole_nodes(row, cluster)
     fitted = fit(job.numbers, most, cards(kind, cluster), whole, "%s nodes" % kind.name)
-    if whole and cluster.site.gpu_request.style != "whole-node" and fitted.gpus_per_node < has:
+    if whole and not job.part and cluster.site.gpu_request.style != "whole-node" and fitted.gpus_per_node < has:
         raise Misfit("whole nodes only, and %s nodes have %d GPUs" % (kind.name, has))
     there = cluster.file.node[kind.name].count if cluster.file is not None and kind.name in cluster.file.node else None
     if there is not None and fitted.nodes is not None and fitted.nodes > there:
