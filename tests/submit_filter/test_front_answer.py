@@ -36,7 +36,8 @@ def request_of(
     """A request as the front would send it."""
     variables = {name.encode(): value.encode() for name, value in environment.items()}
     path = next((word for word in argv if word.endswith(b".sh")), b"") if came == "file" else b""
-    submission = Submission("slurm", argv, script, came, path, b"/", 1000, variables)
+    scheduler = "pbs" if argv[0] == b"qsub" else "slurm"
+    submission = Submission(scheduler, argv, script, came, path, b"/", 1000, variables)
     return Request(bytes(range(16)), b"h" * 32, submission, 1, 0, True, True)
 
 
@@ -78,6 +79,10 @@ def test_repair_submits_the_repaired_script_with_a_closing_comment(decided: Any)
         (request_of(argv=(b"sbatch", b"/d/AKIA12/t.sh")), b"maple check .../t.sh"),
         (request_of(argv=(b"sbatch", b"--wrap=x"), came="wrap"), b"scontrol write batch_script JOBID -"),
         (request_of(argv=(b"sbatch",), came="stdin"), b"scontrol write batch_script JOBID -"),
+        (
+            request_of(argv=(b"qsub",), came="stdin"),
+            b"maple show last, or maple check - with the same script",
+        ),
     ],
     ids=[
         "with words",
@@ -88,6 +93,7 @@ def test_repair_submits_the_repaired_script_with_a_closing_comment(decided: Any)
         "a folder like a secret",
         "wrap",
         "stdin",
+        "stdin of qsub, where there may be no service",
     ],
 )
 def test_how_to_see_a_change_goes_by_how_the_script_came(request_: Request, see: bytes) -> None:

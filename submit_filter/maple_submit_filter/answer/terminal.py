@@ -123,7 +123,9 @@ def _asks_for_resources(words: Sequence[bytes]) -> bool:
 
 def _submitted(submission: Submission) -> str:
     """Return what shows a script that came on stdin or by --wrap, once it is submitted."""
-    return "maple show last" if submission.scheduler == "pbs" else "scontrol write batch_script JOBID -"
+    if submission.scheduler != "pbs":
+        return "scontrol write batch_script JOBID -"
+    return "maple show last, or maple check - with the same script"  # the first needs the service
 
 
 def _command(submission: Submission) -> str:
