@@ -18,15 +18,16 @@ from ..templates.knowledge.entries import Entry
 from .rank.judges import LEAST, Judgement, by_lines, of_entry
 from .rank.ranking import Ranked, of_earlier_run, ranked, said_to_have_ended, survived, unread
 from .rank.telling import Voter, telling
-from .read import cleaned
+from .read import bare, cleaned
 from .read.templates import template
-from .recognise.log_facts import facts, with_signs
-from .recognise.matches import Match, matches
+from .recognise.log_facts import ENDINGS, facts, with_signs
+from .recognise.matches import Match, matches, telling_lines
 from .recognise.neighbours import vote
 from .values import Case, Cause, Diagnosis, Digest, Event, Evidence, Place, Severity, Stream
 
 MOST_CASCADE = 12
 MOST_CAUSES = 5
+_LAUNCHER_SAID = re.compile(r"^(?:srun|mpirun|mpiexec|prterun): (?:error|fatal): ")
 LAST = 5  # ordinary lines that a script may still say after its program was said to have died
 
 
@@ -60,7 +61,8 @@ UNKNOWN = Cause("", "unknown", "the logs do not show the cause", 0.0, 0.0)
 
 
 def _none(digest: Digest) -> Cause:
-    says = "the job succeeded" + (": “%s”" % digest.ended_well if digest.ended_well else "")
+    word = digest.ended_well or digest.planned
+    says = "the job succeeded" + (": “%s”" % word if word else "")
     return Cause("", "none", says, 6.0, 0.9)
 
 
@@ -70,14 +72,38 @@ def _succeeded(given: Mapping[str, Fact], digest: Digest, rows: Sequence[Ranked]
     state = given.get("job.state")
     if state == "completed":
         return not any(_died(ranked, digest) for ranked in sure)
+    if state is None and rows and _meant(rows, digest):
+        return True
     if state is not None or rows and not digest.ended_well:
         return False
     if digest.ended_well:
-        return not any(_died(ranked, digest) for ranked in sure)
+        return not any(_died(ranked, digest) for ranked in sure) and not _refused(digest, harmless)
     return digest.progress > 0 and not any(
         event.severity >= Severity.ERROR and event.place not in harmless and not survived(event, digest)
         for event in digest.events
     )
+
+
+def _refused(digest: Digest, harmless: Collection[Place]) -> bool:
+    """Return whether a launcher complained: then a script that says that it ended need not have run anything."""
+    if digest.progress:
+        return False
+    loud = (event for event in digest.events if event.severity >= Severity.ERROR and event.place not in harmless)
+    return any(_LAUNCHER_SAID.search(bare(event.text)) for event in loud)
+
+
+def _meant(rows: Sequence[Ranked], digest: Digest) -> bool:
+    """Return whether the scheduler alone ended it, and that was no failure: the log says that it was planned, or goes
+    on to a good end behind the word that took the nodes away.
+    """
+    if any(row.cause not in ENDINGS for row in rows):
+        return False
+    if all(row.cause == "time_limit" for row in rows):
+        return bool(digest.planned) and not any(
+            event.exception and not survived(event, digest) for event in digest.events
+        )
+    again = all(row.cause == "preempted_or_requeued" for row in rows)
+    return again and bool(digest.ended_well) and all(match.event.behind for row in rows for match in row.matches)
 
 
 def _died(ranked: Ranked, digest: Digest) -> bool:
@@ -109,7 +135,7 @@ def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry], given: Mapping[s
             said(_sentence(known[one.entry], given), values),
             one.score,
             0.0,
-            tuple(dict.fromkeys(match.evidence for match in one.matches[:3])),
+            tuple(dict.fromkeys(line for match in one.matches[:3] for line in telling_lines(match))),
             values,
         )
 

@@ -98,7 +98,7 @@ class Digest:
     2,000, of which the first ones and the last ones are kept. *dropped*: how many more there were. *ranks*: those that
     said anything, with the place of each one's last line. *ordinary*: lines that are no part of an event. *progress*:
     lines that tell of training that goes on (steps, epochs, losses), and where the last stands. *ended_well*: a line
-    near the end says that all is done, "" for none.
+    near the end says that all is done, *planned*: that this end was meant; "" for none.
     """
 
     streams: tuple[Stream, ...] = ()
@@ -109,6 +109,7 @@ class Digest:
     progress: int = 0
     last_progress: Place | None = None
     ended_well: str = ""
+    planned: str = ""
 
 
 @dataclass(frozen=True, slots=True)

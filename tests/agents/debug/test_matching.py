@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.diagnose.recognise.matches import matches
-from maple_agents.diagnose.values import Event, Place, Severity
+from maple_agents.diagnose.recognise.matches import Match, matches, telling_lines
+from maple_agents.diagnose.values import Event, Evidence, Place, Severity
 from maple_agents.templates.knowledge.entries import Entry
 
 UNIT = (
@@ -47,3 +47,31 @@ def test_another_language_says_the_same():
     said = "job.sh: Zeile 7: torchrun: Kommando nicht gefunden."
     found = matches([Event(Place("/x", 1), said, Severity.ERROR)], {"missing": entry})
     assert [(one.evidence.text, one.values) for one in found] == [(said, {"name": "torchrun"})]
+
+
+@pytest.mark.parametrize("joined, holds", [(4, True), (2, False), (1, False)])
+def test_numbers_that_were_caught_are_compared(joined, holds):
+    """More came than the group has: four of two; two of two, and one of two, are other stories."""
+    line = f"OSError: world 2, joined {joined}, quota exceeded"
+    assert (
+        found((line,), match=[r"world (?P<world>\d+), joined (?P<joined>\d+)"], where=["{joined} > {world}"]) == holds
+    )
+
+
+def test_a_comparison_is_of_two_names():
+    """What compares nothing is told when the entry is read."""
+    with pytest.raises(ValueError, match="compares no two numbers"):
+        found(UNIT, where=["{joined} exceeds 2"])
+
+
+def test_an_exception_is_shown_with_the_words_that_it_announces():
+    """The matched line first, then the exception's, then what stands below it; no more of it than that."""
+    unit = (
+        "    int(None)",
+        "pydantic.ValidationError: 1 validation error for Config",
+        "Value error, 16 of 8 GPUs",
+        "more",
+    )
+    event = Event(Place("/x", 2), unit[1], Severity.ERROR, unit, (1, 2, 3, 4), "pydantic.ValidationError")
+    match = Match("config", event, 0, Evidence("/x", 1, unit[0]))
+    assert [line.text for line in telling_lines(match)] == list(unit[:3])

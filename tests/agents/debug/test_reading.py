@@ -289,6 +289,42 @@ def test_prefixes(line: str, rank: int | None, node: str, words: str) -> None:
     assert (told.rank, told.node, line[told.start :]) == (rank, node, words)
 
 
+@pytest.mark.parametrize(
+    "line, level, words",
+    [
+        (
+            "2019-01-23 21:21:10.376879: W tensorflow/core/allocator.cc:101] Allocation exceeds",
+            "WARNING",
+            "Allocation exceeds",
+        ),
+        ("2019-01-23 21:21:11.073943: F tensorflow/core/conv_ops.cc:713] Check failed", "FATAL", "Check failed"),
+        (
+            "[2022-11-03 21:18:32,436 E 251378 251378] core_worker.cc:149: Failed to register",
+            "ERROR",
+            "Failed to register",
+        ),
+        ("(raylet) [2022-10-27 16:30:03,850 I 98551 98592] (raylet) agent.cc:134: started", "INFO", "started"),
+        ("E0704 09:11:41.880 coordination_agent.cc:332] Polled an error", "ERROR", "Polled an error"),
+        ("I have failed", "", "I have failed"),
+    ],
+)
+def test_letters_are_levels(line: str, level: str, words: str) -> None:
+    """TensorFlow and Ray write the level as a letter behind the time, absl also without a process."""
+    found = prefix(line.removeprefix("(raylet) "), Labels(), Clock())
+    assert (found.level, line.removeprefix("(raylet) ")[found.start :]) == (level, words)
+
+
+def test_words_below_an_exception_belong_to_it_without_its_label(tmp_path: Path) -> None:
+    """A message of several lines bears the label of its process on the first one only."""
+    label = "(APIServer pid=3120) "
+    text = "".join(label + line + "\n" for line in PLAIN.splitlines()[:-1])
+    found = digest(
+        tmp_path, text + label + "pydantic_core.ValidationError: 1 validation error for Config\nValue error, 16 of 8\n"
+    )
+    (event,) = [one for one in found.events if one.exception]
+    assert "Value error, 16 of 8" in event.unit
+
+
 def test_numbers_are_ranks_only_where_many_lines_bear_them() -> None:
     """`3: ` is a label of `srun -l`, and elsewhere the beginning of a sentence."""
     assert labels(["0: a", "1: b", "2: c", "plain"]).numbered

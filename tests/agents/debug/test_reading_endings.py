@@ -96,3 +96,32 @@ def test_a_bar_that_went_on_is_life(tmp_path):
 def test_an_end_with_a_number_that_is_not_zero_is_no_good_end(tmp_path, last, is_end):
     """What a script says of its own exit code counts; a number of other things does not."""
     assert bool(told(tmp_path, DONE.replace("Training completed in 1:02:11", last)).ended_well) == is_end
+
+
+STEPS = "".join(f"step {n} | loss {3 - n / 100:.3f}\n" for n in range(20))
+LIMIT = "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***\n"
+REQUEUE = "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO JOB REQUEUE ***\n"
+
+
+@pytest.mark.parametrize(
+    "text, named",
+    [
+        (STEPS + "[exiting program after 235.0 minutes] datetime: x\n" + LIMIT, "none"),
+        (STEPS + "server stays up until the planned end\n" + LIMIT, "none"),
+        (STEPS + LIMIT, "time_limit"),
+        (STEPS + "it never stopped as planned\n" + LIMIT, "time_limit"),
+        (STEPS + "server stays up until the planned end\n" + MEMORY + LIMIT, "gpu_oom"),
+        (STEPS + REQUEUE + STEPS + "job 7 done\n", "none"),
+        (STEPS + REQUEUE, "preempted_or_requeued"),
+    ],
+)
+def test_an_end_that_was_meant_is_no_failure(tmp_path, text, named):
+    """A program that left before its limit, a server that waited for it, a job that was put back and ran to its end."""
+    assert cause(told(tmp_path, text)) == named
+
+
+def test_a_script_that_ends_has_not_run_what_the_launcher_refused(tmp_path):
+    """The last line of a script is its own, and no sign that the step was started."""
+    refused = "srun: error: Unable to frobnicate the step: no such thing\n"
+    assert cause(told(tmp_path, "Job started\n" + refused + "Job ended at noon\n")) != "none"
+    assert cause(told(tmp_path, "Job started\nJob ended at noon\n")) == "none"

@@ -4,5 +4,6 @@ from .clean_lines import cleaned
 from .digest import read
 from .limits import Limits
 from .units.prefixes import bare
+from .units.tracebacks import announces
 
-__all__ = ["Limits", "bare", "cleaned", "read"]
+__all__ = ["Limits", "announces", "bare", "cleaned", "read"]

@@ -45,6 +45,7 @@ def read(logs: Sequence[LogFile], anchors: Sequence[bytes] = (), limits: Limits 
         sum(one.ordinary for one in stories),
         sum(one.progress for one in stories), _last_progress(stories),
         next((one.ended_well for one in stories if one.ended_well), ""),
+        next((one.planned for one in stories if one.planned), ""),
     )  # fmt: skip
 
 

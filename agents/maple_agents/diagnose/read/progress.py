@@ -30,8 +30,10 @@ _PROGRESS = Screened(
     re.I,
 )
 _ALL = (
-    r"(?:training|train|job|run|script|program|everything|all(?: \w+){0,3}|experiment|fine-?tuning|pre-?training"
-    r"|evaluation|benchmark|tests?|study|sweep|search|workflow|pipeline|main|\[?rank \d+\]?|\[?rank\d*\]?|worker \d+"
+    r"(?:training|train|job(?: \d+)?|run|script|program|everything|all(?: \w+){0,3}"
+    r"|experiment|fine-?tuning"
+    r"|pre-?training|evaluation|benchmark|tests?|study|sweep|search|workflow|pipeline|main|\[?rank \d+\]?|\[?rank\d*\]?"
+    r"|worker \d+"
     r"|process(?:es)?)"
 )
 _MADE = r"(?:(?:final|trained|merged|fine-?tuned|best) \w+|model|weights|adapter|results?)s?"
@@ -47,6 +49,12 @@ _ENDED = re.compile(
     rf"|\b{_MADE} (?:\w+ )?(?:saved|written|exported|uploaded|pushed)\b"
     rf"|\b(?:saved|wrote|exported|uploaded|written)\b(?: \w+)? {_MADE}\b"
     r"|\btotal (?:training |run ?|wall ?)?time\b|\btraining took\b|^=*[ \d,a-z]*\b\d+ passed\b|\bAvg bus bandwidth\b",
+    re.I,
+)
+# That this end was meant: a program that left before its time was over, a server that waited for it.
+_PLANNED = re.compile(
+    r"\b(?:end|ended|ends|stop|stopped|stops|left|leaves|exit|exited|exits|done|finished)\b.{0,30}\bas planned\b"
+    r"|\bplanned (?:end|stop|exit|shutdown)\b|\bexiting program (?:after|at)\b",
     re.I,
 )
 _EARLY = re.compile(
@@ -93,8 +101,13 @@ def ended_well(words: Sequence[str]) -> str:
     return next((word for word in reversed(words) if _says_done(word)), "")
 
 
+def planned(words: Sequence[str]) -> str:
+    """Return the last of *words*, lines at the end of a log, that says that its end was meant; "" for none."""
+    return next((word for word in reversed(words) if _PLANNED.search(word) and not _NOT.search(word)), "")
+
+
 def _says_done(words: str) -> bool:
-    if not _ENDED.search(words) or _NOT.search(words):
+    if not (_ENDED.search(words) or _PLANNED.search(words)) or _NOT.search(words):
         return False
     if _EARLY.search(words) and not _SURE.search(words):
         return False

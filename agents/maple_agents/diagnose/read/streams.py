@@ -21,7 +21,7 @@ from .languages import english
 from .limits import Limits
 from .literals import Search
 from .log_blocks import opened
-from .progress import bar, ended_well, is_progress, starts
+from .progress import bar, ended_well, is_progress, planned, starts
 from .selection import Chosen
 from .severity import by_words
 from .units.assembly import Assembler
@@ -87,6 +87,7 @@ class Story:
     progress: int = 0
     last_progress: int = 0
     ended_well: str = ""
+    planned: str = ""
     ranks: dict[int, int] = field(default_factory=dict)
     is_error_file: bool = False
     runs: list[int] = field(default_factory=list)  # where the second run of the file begins, the third, …
@@ -138,6 +139,7 @@ def _read_lines(story: Story, chosen: Chosen, clock: Clock) -> None:
     story.runs = starts(lines)
     _count(story, kept, lines, chosen)
     story.ended_well = _last_words(story, lines, chosen.total)
+    story.planned = planned([line.words for line in _tail(lines, chosen.total)])
     _ends(story, lines, chosen.total)
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...templates.knowledge.entries import Entry, literals
+from ...templates.knowledge.entries import COMPARED, Entry, literals
 from ...templates.knowledge.entries_in_force import compiled
-from ..read import bare
+from ..read import announces, bare
 from ..read.languages import english
 from ..values import Event, Evidence
 
@@ -27,6 +28,19 @@ class Match:
     order: int
     evidence: Evidence
     values: dict[str, str] = field(default_factory=dict)
+
+
+def telling_lines(match: Match) -> Iterator[Evidence]:
+    """Yield the line that an entry knew, the line of the exception that it stands in, and what that announces."""
+    event = match.event
+    yield match.evidence
+    if event.exception and event.text != match.evidence.text:
+        yield Evidence(event.place.file, event.place.line, event.text)
+    if event.exception and announces(bare(event.text)):
+        below = (
+            row for row in zip(event.unit_at, event.unit) if row[0] > event.place.line and any(map(str.isalnum, row[1]))
+        )
+        yield from (Evidence(event.place.file, *row) for row in list(below)[:1])
 
 
 def matches(events: Sequence[Event], known: Mapping[str, Entry]) -> tuple[Match, ...]:
@@ -86,12 +100,22 @@ def _found(
         for line in lines:
             hit = compiled(pattern).search(line.words) or _without_prefix(pattern, line.words)
             if hit is not None:
-                return (
-                    line.number,
-                    line.shown,
-                    {name: value for name, value in hit.groupdict().items() if value is not None},
-                )
+                values = {name: value for name, value in hit.groupdict().items() if value is not None}
+                if all(_compares(comparison, values) for comparison in entry.where):
+                    return line.number, line.shown, values
     return None
+
+
+_BY = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge, "!=": operator.ne}
+
+
+def _compares(comparison: str, values: Mapping[str, str]) -> bool:
+    """Return whether two numbers that were caught compare so; what is not caught, or is no number, does not."""
+    parts = COMPARED.fullmatch(comparison)
+    if parts is None:
+        return False
+    one, other = values.get(parts[1], ""), values.get(parts[3], "")
+    return one.isdigit() and other.isdigit() and _BY[parts[2]](int(one), int(other))
 
 
 def _without_prefix(pattern: str, line: str) -> re.Match[str] | None:

@@ -33,6 +33,7 @@ NAMES = {
     "log.ended_well": "true: near its end the log says that all is done",
     "log.silent": "true: logs were read, and say next to nothing (no error, no progress)",
     "log.ranks": "how many ranks said anything",
+    "log.world": "how many ranks there must have been, by the highest that said anything",
     "log.missing": "true: no log could be read",
     "signs": "ids of the entries whose words were found, and their classes",
     "findings": "codes of the rules that find the script contradicted (proven ones)",

@@ -36,6 +36,8 @@ FIX_KINDS = (
     "resubmit", "unknown",
 )  # fmt: skip
 
+COMPARED = re.compile(r"\{(\w+)\} (<|>|<=|>=|!=) \{(\w+)\}")  # numbers that an entry's expression caught
+
 Role = Literal["cause", "symptom", "follows", "harmless"]
 Weight = Literal["strong", "fair", "weak"]
 Condition = dict[str, Wanted]
@@ -86,7 +88,8 @@ class Entry(Table):
     *cause*: the class. *role*: "cause", what must be changed for the job to run; "symptom", a sign that is a cause only
     where nothing explains it; "follows", what a process says when another one died, never a cause; "harmless",
     frightening words of good runs. *match*: regular expressions, searched in each line of an event; any of them is
-    enough. Named groups may be used in *says*. Without *match* the entry is known by *needs* alone (a job that hung in
+    enough. Named groups may be used in *says*. *where*: numbers that they caught are compared,
+    "{joined} > {world}"; all must hold. Without *match* the entry is known by *needs* alone (a job that hung in
     silence). *without*: regular expressions; an event in which one is found is not meant. *exception*, *frame*: the
     event is a traceback of one of these exceptions (regular expression on the name), whose innermost frame is of "user"
     or "library". *weight*: how much the words alone say. *needs*: all must hold. *confirms*: each that holds makes it
@@ -102,6 +105,7 @@ class Entry(Table):
     said: list[Said] = []
     match: list[str] = []
     without: list[str] = []
+    where: list[str] = []
     exception: str = ""
     frame: Literal["", "user", "library"] = ""
     weight: Weight = "strong"
@@ -125,6 +129,14 @@ class Entry(Table):
         for pattern in patterns:
             _compiles(pattern)
         return patterns
+
+    @field_validator("where")
+    @classmethod
+    def _comparisons(cls, comparisons: list[str]) -> list[str]:
+        for comparison in comparisons:
+            if COMPARED.fullmatch(comparison) is None:
+                raise ValueError("%r compares no two numbers that were caught" % comparison)
+        return comparisons
 
     @field_validator("needs")
     @classmethod

@@ -12,7 +12,7 @@ from ..severity import severity
 from . import tracebacks
 from .clocks import Clock
 from .prefixes import node_said, rank_said
-from .tracebacks import Traceback
+from .tracebacks import Traceback, announces
 from .voices import ASIDE, AT_MOST, Line, Unit, Voice
 
 _GOES_ON = re.compile(
@@ -122,7 +122,7 @@ class Assembler:
                 if traceback.done:
                     unit.telling = len(unit.lines) - 1
                     voice.open.remove(unit)
-                    voice.last = voice.current = unit
+                    voice.last = voice.current = self._latest = unit
                     self.units.append(unit)
                 return True
         return False
@@ -130,8 +130,9 @@ class Assembler:
     def _more(self, voice: Voice, line: Line, next_to: bool) -> bool:
         """Add a line to the unit that it goes on with."""
         unit = voice.current
-        if _OF_CPP.match(line.words) and self._latest is not None and self._latest.lines[-1].number == line.number - 1:
-            unit, next_to = self._latest, True  # whoever said it, its frames follow at once
+        at_once = self._latest is not None and self._latest.lines[-1].number == line.number - 1
+        if at_once and self._latest is not None and (_OF_CPP.match(line.words) or self._announced(self._latest, line)):
+            unit, next_to = self._latest, True  # whoever said it, its frames follow at once, or the words it announced
         if unit is None or not next_to or len(unit.lines) >= AT_MOST:
             return False
         words = line.words
@@ -150,6 +151,11 @@ class Assembler:
         self._tells(unit, line)
         voice.current = self._latest = unit
         return True
+
+    @staticmethod
+    def _announced(unit: Unit, line: Line) -> bool:
+        """Return whether an exception announced words, and *line*, which bears no label of its own, is the next."""
+        return unit.traceback is not None and line.told.voice == (None, None, "") and announces(unit.told.words)
 
     def _loosely(self, unit: Unit, line: Line) -> bool:
         """A message may have more lines that are not indented; few are taken, and none that begins something else."""

@@ -36,7 +36,14 @@ _BRACKETED = re.compile(
     re.I,
 )
 _GLOG = re.compile(
-    r"(?P<glog>[IWEF])(?P<day>\d{3,4}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)\s+(?P<pid>\d+) (?P<source>[^\]\s]+)\][ ]?"
+    r"(?P<glog>[IWEF])(?P<day>\d{3,4}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)\s+(?:(?P<pid>\d+) )?(?P<source>[^\]\s]+)"
+    r"\][ ]?"
+)
+# behind a time: `W tensorflow/core/allocator.cc:101] ` of TensorFlow and XLA, `E 98551 98592] (raylet) agent.cc:134: `
+# of Ray
+_LETTERED = re.compile(
+    r"(?P<glog_short>[IWEFDC]) (?:(?P<origin>[\w./+-]+\.(?:cc|cpp|cu|h|py)\w*:\d+)\][ ]?"
+    r"|(?P<pid>\d+)(?: \d+)?\] (?:\(\w+\) )?(?:[\w./+-]+\.(?:cc|cpp|h|py):\d+: ?)?)"
 )
 _SPELLED = re.compile(r"\(?rank[ _]?(?P<rank>\d{1,6})(?:\)?:[ ]|\)[ ])", re.I)
 _NCCL = re.compile(rf"(?P<host>{HOST}|localhost):(?P<pid>\d+):\d+ (?:\[(?P<device>\d+)\] )?")
@@ -66,7 +73,7 @@ _RANK_SAID = re.compile(
     r"|\bRANK (\d{1,6}) PID |\(rank (\d{1,6}) in comm 0\)|\[Rank (\d{1,6})\]"
 )
 LEVELS = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL", "D": "DEBUG", "WARN": "WARNING", "ERR": "ERROR",
-          "CRIT": "CRITICAL", "SEVERE": "ERROR", "TRACE": "DEBUG", "NOTICE": "INFO"}  # fmt: skip
+          "C": "CRITICAL", "CRIT": "CRITICAL", "SEVERE": "ERROR", "TRACE": "DEBUG", "NOTICE": "INFO"}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -186,6 +193,7 @@ def _worded(text: str, start: int, prefix: Prefix, used: Labels) -> re.Match[str
     if first == "(":
         return _RAY.match(text, start) or _SPELLED.match(text, start)
     match = _GLOG.match(text, start) if first in "IWEF" else None
+    match = match or (_LETTERED.match(text, start) if first in "IWEFDC" else None)
     match = match or (_SPELLED.match(text, start) if first in "rR" else None)
     match = match or _NCCL.match(text, start) or _PALS.match(text, start)
     if match is None and not prefix.node and (hosted := _HOSTED.match(text, start)):
@@ -207,7 +215,7 @@ def _taken(match: re.Match[str], prefix: Prefix, clock: Clock | None) -> int:
         prefix.local = int(groups["device"])
     prefix.node = prefix.node or groups.get("host", "")
     prefix.pid = prefix.pid or groups.get("pid", "")
-    if "glog_short" in groups:  # older releases tell no time
+    if "glog_short" in groups:  # the time stands before it, or nowhere
         prefix.level = prefix.level or LEVELS[groups["glog_short"].upper()]
     if "glog" in groups:
         prefix.level = prefix.level or LEVELS[groups["glog"].upper()]

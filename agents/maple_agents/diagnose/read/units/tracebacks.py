@@ -22,6 +22,7 @@ _LIBRARY = re.compile(
     r"|<string>|<__array_function__"
     r"|<attrs generated|/torchinductor|(?:^|/)s?bin/[^/]*$|^importlib|/pluggy/"
 )
+_ANNOUNCES = re.compile(r":\s*$|\bvalidation errors? for \w+\s*$|^\s*[\w.]+(?:Error|Exception)\s*$")
 _LAUNCHER = re.compile(r"^[\w-]+$")  # a console script: no suffix, no folder
 
 
@@ -29,6 +30,11 @@ def own(file: str) -> bool:
     """Return whether *file* is the user's: no library, no part of Python, no launcher."""
     file = file.replace("\\", "/")
     return not _LIBRARY.search(file) and not _LAUNCHER.match(file)
+
+
+def announces(words: str) -> bool:
+    """Return whether the line of an exception only announces what stands below it."""
+    return _ANNOUNCES.search(words) is not None
 
 
 @dataclass
