@@ -216,9 +216,13 @@ def _allocated(step: Step, plan: LaunchPlan, parts: Sequence[Part]) -> Iterator[
 def _common(of_steps: Sequence[list[Candidate]]) -> Iterator[Candidate]:
     """Yield what every one of the lines says; what only some say is not known of the job."""
     said = [{(candidate.name, candidate.value) for candidate in candidates} for candidates in of_steps]
-    for found in of_steps:
-        for one in found:
-            yield one if all((one.name, one.value) in other for other in said) else one._replace(value=None)
+    for candidates in of_steps:
+        for candidate in candidates:
+            yield (
+                candidate
+                if all((candidate.name, candidate.value) in other for other in said)
+                else candidate._replace(value=None)
+            )
 
 
 def _of_program(started: Started, job: Job, parts: Sequence[Part]) -> Iterator[Candidate]:

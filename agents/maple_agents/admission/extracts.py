@@ -139,10 +139,10 @@ def _unmerged(leaves: list[Leaf]) -> list[Leaf]:
     """Return the leaves with merged mappings (`<<`) put in their places, under what stands there itself."""
     own = {leaf.path for leaf in leaves}
     made = []
-    for one in leaves:
-        path = re.sub(r"(?:^|\.)<<(?:\.\d+)?(?=\.|$)", "", one.path).strip(".")
-        if path == one.path or path not in own:
-            made.append(one._replace(path=path))
+    for leaf in leaves:
+        path = re.sub(r"(?:^|\.)<<(?:\.\d+)?(?=\.|$)", "", leaf.path).strip(".")
+        if path == leaf.path or path not in own:
+            made.append(leaf._replace(path=path))
     return made
 
 

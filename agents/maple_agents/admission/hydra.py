@@ -75,14 +75,14 @@ class _Composer:
         items = _items(leaves) if depth else [*_items(leaves), *self._added(_items(leaves))]
         known = any(item.own for item in items) or not items
         own = [leaf for leaf in leaves if not leaf.path.startswith(("defaults", "hydra."))]
-        for one in items[:MOST_LAID]:
-            if one.own:
+        for item in items[:MOST_LAID]:
+            if item.own:
                 self._lay(own, package, path, True)
                 continue
-            chosen = self._chosen(one, group)
+            chosen = self._chosen(item, group)
             if chosen:
-                place = one.package or ".".join(filter(None, (package, one.group.replace("/", "."))))
-                inner = os.path.join(group, one.group) if one.group[:1] != "/" else one.group[1:]
+                place = item.package or ".".join(filter(None, (package, item.group.replace("/", "."))))
+                inner = os.path.join(group, item.group) if item.group[:1] != "/" else item.group[1:]
                 self.add(inner, chosen, "" if place == "_global_" else place, depth + 1, (*above, path))
         if not any(item.own for item in items):
             self._lay(own, package, path, known)

@@ -114,16 +114,16 @@ def read(told: Mapping[str, Any], site: Site) -> dict[str, object]:
     files = Files(os.fsdecode(submission.cwd), known=_known(told["known"]))
     if submission.uid == os.getuid():
         analysis = read_files(submission, (), site, files)
-        parts = [one for one in analysis.parts if one.kind in FILES and _is_told(one.name)][:MOST_PARTS]
+        parts = [part for part in analysis.parts if part.kind in FILES and _is_told(part.name)][:MOST_PARTS]
         values = [value for value in analysis.values if value.part in {part.hash for part in parts}][:MOST_VALUES]
     else:
         parts, values = [], []
     read_now = [files.parts[path].hash for path in files.read]
     made: dict[str, object] = {
         "record": told["record"],
-        "parts": [list(one) for one in parts],
+        "parts": [list(part) for part in parts],
         "values": [list(value._replace(value=masked(value.value)[:MOST_TEXT])) for value in values],
-        "read": sorted({one.hash for one in parts}.intersection(read_now)),
+        "read": sorted({part.hash for part in parts}.intersection(read_now)),
     }
     return {**made, "looked": _looked(files, MOST_TOLD - len(json.dumps(made)))}
 

@@ -52,11 +52,15 @@ def _steps(lead: Series, clear: Sequence[Reading]) -> list[tuple[float, Observat
         return [(float(observation.step), observation) for observation in lead.lines if observation.step is not None]
     size = _epoch_size(lead)
     out: list[tuple[float, Observation]] = []
-    for one in lead.lines:
-        if one.step is None:
+    for observation in lead.lines:
+        if observation.step is None:
             continue
-        before = max(0.0, (one.epoch or 0) - one.epoch_base) * size if one.epoch is not None and size else 0.0
-        out.append((before + one.step, one))
+        before = (
+            max(0.0, (observation.epoch or 0) - observation.epoch_base) * size
+            if observation.epoch is not None and size
+            else 0.0
+        )
+        out.append((before + observation.step, observation))
     return out
 
 

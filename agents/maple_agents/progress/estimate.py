@@ -84,12 +84,12 @@ def _flips(points: Sequence[Point]) -> list[Point]:
 def _with_pauses(raw: Sequence[Gap], coarse: float) -> list[Gap]:
     per_step = [gap.seconds / gap.steps for gap in raw]
     out: list[Gap] = []
-    for at, one in enumerate(raw):
+    for at, gap in enumerate(raw):
         around = per_step[max(0, at - NEIGHBOURS) : at] + per_step[at + 1 : at + 1 + NEIGHBOURS]
         usual = statistics.median(around) if len(around) >= 3 else None
-        expected = usual * one.steps if usual is not None else math.inf
-        pause = one.seconds > PAUSE * expected + 2 * coarse
-        out.append(one._replace(extra=one.seconds - expected) if pause else one)
+        expected = usual * gap.steps if usual is not None else math.inf
+        pause = gap.seconds > PAUSE * expected + 2 * coarse
+        out.append(gap._replace(extra=gap.seconds - expected) if pause else gap)
     return out
 
 
@@ -99,10 +99,10 @@ def _step_seconds(gaps: Sequence[Gap], course: Course) -> float | None:
     coarse, span = _is_coarse(course.points), sum(gap.seconds for gap in steady)
     least, seconds = (2, max(LEAST_SECONDS, min(LAST_SECONDS, span / 2))) if coarse else (LAST, LAST_SECONDS)
     last: list[Gap] = []
-    for one in reversed(steady):
+    for gap in reversed(steady):
         if len(last) >= least and sum(each.seconds for each in last) >= seconds:
             break
-        last.append(one)
+        last.append(gap)
     return _pace(last, coarse) if len(last) > 1 else None
 
 

@@ -86,12 +86,14 @@ def _with_epochs(lines: Sequence[Observation]) -> list[Observation]:
     """Return lines of an epoch's bar with the epoch that a line before them told (`Epoch 3/10`)."""
     out: list[Observation] = []
     observation: Observation | None = None
-    for one in lines:
-        if one.scope == "epoch" and one.step is None:
-            observation = one
-        elif one.scope == "epoch" and one.epoch is None and observation is not None:
-            one = replace(one, epoch=_shown(observation), epochs=observation.epochs, epoch_base=observation.epoch_base)
-        out.append(one)
+    for line in lines:
+        if line.scope == "epoch" and line.step is None:
+            observation = line
+        elif line.scope == "epoch" and line.epoch is None and observation is not None:
+            line = replace(
+                line, epoch=_shown(observation), epochs=observation.epochs, epoch_base=observation.epoch_base
+            )
+        out.append(line)
     return out
 
 
@@ -104,9 +106,9 @@ def _shown(observation: Observation) -> float | None:
 
 
 def _named(lines: Sequence[Observation], reading: Reading, of_trainer: bool, of_epochs: bool) -> list[Observation]:
-    bare = [one for one in lines if one.scope == "unknown" and one.step is not None and not one.label]
+    bare = [line for line in lines if line.scope == "unknown" and line.step is not None and not line.label]
     if not bare:
-        return [_unclaimed(one) for one in lines]
+        return [_unclaimed(line) for line in lines]
     main = _main(bare, lines, reading)
     counts = "epoch" if not of_trainer and _is_of_epoch(bare, main, of_epochs, reading) else "run"
     out, begun = [], False
@@ -184,10 +186,10 @@ def _evaluated(bare: Sequence[Observation], marks: Sequence[Mark]) -> set[int]:
     found: set[int] = set()
     for head in heads:
         behind = [observation for observation in bare if observation.place.byte > head]
-        for one in behind:
-            if one.steps != behind[0].steps:
+        for observation in behind:
+            if observation.steps != behind[0].steps:
                 break
-            found.add(one.place.byte)
+            found.add(observation.place.byte)
     before = {observation.steps for observation in bare if observation.place.byte not in found}
     return {
         observation.place.byte

@@ -74,7 +74,7 @@ def _key(site_id: str) -> str:
     """Return a hash of the files that the parts come from, and of the code that checks them."""
     here = os.path.dirname(__file__)
     folders = [os.path.normpath(os.path.join(here, one)) for one in _CODE]
-    folders += [one for name in FOLDERS for one in places.folders(os.path.join("templates", name))]
+    folders += [folder for name in FOLDERS for folder in places.folders(os.path.join("templates", name))]
     found = [
         (entry.path, entry.stat().st_mtime_ns) for folder in folders for entry in os.scandir(folder) if entry.is_file()
     ]

@@ -53,7 +53,10 @@ def by_process(submissions: Sequence[Submitted], records: Iterable[Record]) -> l
         key = (submitted.uid, submitted.host, submitted.pid, submitted.started)
         wanted.setdefault(key, set()).add(submitted.job)
         claims.setdefault((submitted.uid, submitted.job), set()).add(key)
-    times = {(one.uid, one.host, one.pid, one.started): one.at for one in submissions}
+    times = {
+        (submission.uid, submission.host, submission.pid, submission.started): submission.at
+        for submission in submissions
+    }
     found = []
     for key, jobs in wanted.items():
         mine = [one for one in begun.get(key, []) if abs(one.at - times[key]) <= DAY]
@@ -69,7 +72,7 @@ def without_jobs(records: Sequence[Record], joined: Sequence[Record], now: float
     It tells an id as soon as sbatch has one. *joined*: submissions of anybody, the newest; where the filter told of one
     of that host within a day, it is loaded there.
     """
-    heard = [(one.host, one.at) for one in joined if one.joined == "filter"]
+    heard = [(record.host, record.at) for record in joined if record.joined == "filter"]
     return [
         record._replace(joined="none")
         if not record.job
@@ -180,7 +183,7 @@ def keep(
 def _since(submissions: Sequence[Submitted], ends: Sequence[Outcome], now: float) -> float:
     """Return from when on records are looked at: a job may have waited for days."""
     submitted = [(now - MONTH if outcome.submitted is None else outcome.submitted) - SAME_RECORD for outcome in ends]
-    return min([one.at - WAITED for one in submissions] + submitted)
+    return min([submission.at - WAITED for submission in submissions] + submitted)
 
 
 def _joined(
@@ -193,7 +196,7 @@ def _joined(
         if named is not None:
             joined.append(named)
     jobs = {each.job for each in joined} | {submitted.job for submitted in submissions}
-    left = [one for one in ends if one.job not in jobs and one.submitted is not None and now - one.submitted > SETTLED]
+    left = [end for end in ends if end.job not in jobs and end.submitted is not None and now - end.submitted > SETTLED]
     rest = _without(records, joined)
     if not left or not rest:
         return joined, []

@@ -175,10 +175,10 @@ class Watching:
         """Return the ends that may have a record yet: a submission is looked at before its record is written."""
         for key in [key for key, (_, since) in self._waiting.items() if since < now - PATIENCE]:
             del self._waiting[key]
-        for one in ends:
-            key = one.job, one.uid
-            if (one.record or one.script_hash) and len(self._waiting) < MOST_RECENT:
-                self._waiting[key] = (one, self._waiting.get(key, (one, now))[1])
+        for outcome in ends:
+            key = outcome.job, outcome.uid
+            if (outcome.record or outcome.script_hash) and len(self._waiting) < MOST_RECENT:
+                self._waiting[key] = (outcome, self._waiting.get(key, (outcome, now))[1])
         return [outcome for outcome, _ in self._waiting.values()]
 
     def _outcomes(self, events: Iterable[Ended]) -> list[Outcome]:

@@ -114,7 +114,7 @@ def as_json(submission: Submission, decision: Decision, site: Site) -> dict[str,
 def values(submission: Submission, request: Request, wanted: Sequence[str], site: Site) -> Iterator[Value]:
     """Yield what is read of the parts with these hashes, masked; a value is the same whichever parts are asked for."""
     parts = parts_of(request, submission.script or b"")
-    asked = [one for one in parts if one.hash in wanted]
+    asked = [part for part in parts if part.hash in wanted]
     for value in values_of(submission, parts, site) if asked else ():
         if any(is_from(value, part, parts) for part in asked):
             yield value._replace(value=masked(value.value)[:MOST_VALUE])

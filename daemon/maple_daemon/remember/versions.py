@@ -226,11 +226,11 @@ def with_files(
 
     *read*: hashes of the files that were read for it, None: all of them; of others the values were known.
     """
-    files = tuple(one for one in parts if one.kind in FILES)
-    before = tuple(one for one in version.parts if one.kind in FILES)
+    files = tuple(part for part in parts if part.kind in FILES)
+    before = tuple(part for part in version.parts if part.kind in FILES)
     if same_files(files, before):
         return version
-    own = tuple(one for one in version.parts if one.kind not in FILES)
+    own = tuple(part for part in version.parts if part.kind not in FILES)
     hashes = {file.hash for file in files}  # what the script says is read of the script, by whom it may be used again
     kept = [value for value in version.values if value.part in {part.hash for part in own}]
     merged = tuple(dict.fromkeys((*kept, *(value for value in values if value.part in hashes))))

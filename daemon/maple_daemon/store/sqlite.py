@@ -86,7 +86,7 @@ class SqliteRunner:
     def change(self, *changes: Change) -> list[int]:
         """Make all of the changes in one transaction."""
         with self._working(), self._connection:
-            made = (self._connection.executemany(one.statement, one.values) for one in changes)
+            made = (self._connection.executemany(change.statement, change.values) for change in changes)
             return [max(0, cursor.rowcount) for cursor in made]
 
     def size(self) -> int:
@@ -159,7 +159,7 @@ def _close_earlier(path: str, file: tuple[int, int]) -> None:
     Both find the index of the log by its name, and the kernel's locks on it are the process's: a connection to the
     earlier one that closes later would drop ours.
     """
-    for sqlite_runner in [one for one in _OPEN if one.path == path and one.file != file]:
+    for sqlite_runner in [runner for runner in _OPEN if runner.path == path and runner.file != file]:
         sqlite_runner.close()
 
 

@@ -294,11 +294,11 @@ class SimpleReader(HereDocReader):
     def redirects(self) -> Tuple[Tuple[Redirect, ...], int]:
         """Read the redirections behind a compound command; return them and where the command ends."""
         stop = self.pos
-        found: List[Redirect] = []
+        redirects: List[Redirect] = []
         while True:
             self.skip_blanks()
             redirect = self.redirect()
             if redirect is None:
-                return tuple(found), stop
-            found.append(redirect)
+                return tuple(redirects), stop
+            redirects.append(redirect)
             stop = self.pos

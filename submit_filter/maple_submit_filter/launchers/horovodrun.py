@@ -109,10 +109,10 @@ def _shape(programs: Starter, link: Link, shell: Shell) -> StepShape:
         return StepShape(0, ranks, None, many, "")  # not even where the first runs
     if link.option(*LISTS, *FILES) is None:
         return StepShape(1, ranks, (ranks,), many, "")
-    told = hosts(link, shell, programs.scene)
-    if told is None or any(not host.said for host in told):
+    named = hosts(link, shell, programs.scene)
+    if named is None or any(not host.said for host in named):
         return StepShape(0, ranks, None, many, "")  # not even where the first runs
-    return _over(told, ranks, many)
+    return _over(named, ranks, many)
 
 
 def _over(hosts: List[Host], ranks: int, many: bool) -> StepShape:

@@ -55,19 +55,19 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
         scene.hidden = True
         return
     trail = followed(trail, link_of("mpiexec", argv, reading), reading)
-    one = trail.links[-1]
-    refused, strange = _no_number(one), foreign(argv[0].raw, MPI, trail.around)
+    link = trail.links[-1]
+    refused, strange = _no_number(link), foreign(argv[0].raw, MPI, trail.around)
     if refused and not strange:
-        _stop(one, refused, trail._replace(links=trail.links[:-1]), scene)
+        _stop(link, refused, trail._replace(links=trail.links[:-1]), scene)
         return
     whose = meant(tuple(takers), argv[reading.program :])
-    shape = _shape(one, whose, shell, scene)
+    shape = _shape(link, whose, shell, scene)
     if shell.exports(_STEERED):
         shape = shape.anywhere()
     scene.shapes[trail.key] = (trail, shape)
     known = tuple(NAMES) if strange else whose  # an unknown one may set any of them
     names = names_of(known) if scene.site.scheduler == "pbs" else UNKNOWN
-    run_in(programs, argv[reading.program :], shell, trail, shape, given, names, one)
+    run_in(programs, argv[reading.program :], shell, trail, shape, given, names, link)
 
 
 def makers_here(name: bytes, site: Site, around: Around) -> Sequence[str]:
@@ -178,10 +178,10 @@ def _shape(link: Link, takers: Tuple[str, ...], shell: Shell, scene: Scene) -> S
 
 def _only_node(link: Link, shell: Shell, scene: Scene) -> Optional[int]:
     """Return 1 where all ranks are on one node, however many they are; 0 where not even the first host is known."""
-    found = hosts(link, shell, scene)
-    if found is None:
+    host = hosts(link, shell, scene)
+    if host is None:
         return None if link.option(*FILES, *LISTS) is None else 0
-    return 1 if len(found) == 1 else None
+    return 1 if len(host) == 1 else None
 
 
 def _laid_out(found: Layout) -> StepShape:

@@ -322,10 +322,10 @@ class Compound(Values):
         result = number(arith(shell, expression))
         return None if result is None else int(result == 0)
 
-    def unread(self, one: Unread, shell: Shell, trail: Trail) -> Optional[int]:
-        self.scene.note(self.offset(shell, one.span.start), one.why)
+    def unread(self, unread: Unread, shell: Shell, trail: Trail) -> Optional[int]:
+        self.scene.note(self.offset(shell, unread.span.start), unread.why)
         self.scene.beside.clear()
-        shell.lose(b"unread%d" % one.span.start)
+        shell.lose(b"unread%d" % unread.span.start)
         return None
 
 

@@ -185,10 +185,10 @@ class _Reader:
         flags = [flag for word in words if word.startswith("-") for flag in word.split("/")]
         if not flags:
             return
-        dest = self._keyword(call, "dest") or next((one for one in words if not one.startswith("-")), "")
-        dest = dest or next((one for one in flags if one.startswith("--")), flags[0])
+        dest = self._keyword(call, "dest") or next((word for word in words if not word.startswith("-")), "")
+        dest = dest or next((flag for flag in flags if flag.startswith("--")), flags[0])
         default = next((self._value(keyword.value) for keyword in call.keywords if keyword.arg == "default"), "")
-        names = tuple(one.lstrip("-") for one in flags)
+        names = tuple(flag.lstrip("-") for flag in flags)
         self._declared.append(Declared(names, dest.lstrip("-").replace("-", "_"), default, call.lineno))
 
     def _fields(self, node: ast.ClassDef) -> Iterator[Declared]:

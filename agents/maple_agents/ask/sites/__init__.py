@@ -136,7 +136,7 @@ def _cache(site_id: str) -> str:
 def _checked_by_this(source: bytes) -> str:
     """Return a hash of the file, of the code that checks it, and of the launch templates that go with it."""
     beside = (os.path.join("templates", "launch"), FOLDER)  # the names of other sites stand in their files
-    folders = (os.path.dirname(__file__), *(one for name in beside for one in places.folders(name)))
+    folders = (os.path.dirname(__file__), *(folder for name in beside for folder in places.folders(name)))
     code = sorted((entry.path, entry.stat().st_mtime_ns) for folder in folders for entry in os.scandir(folder))
     return hashlib.sha256(("%s %s" % (__version__, code)).encode() + b"\0" + source).hexdigest()
 

@@ -221,7 +221,7 @@ def whole(every: Mapping[str, Paradigm]) -> list[Passage]:
 def parts(every: Mapping[str, Paradigm]) -> list[Passage]:
     """Return each sentence and each phrase as a passage, and the reason of each launch line that tells a paradigm."""
     passages = [part for name, paradigm in every.items() for part in _of(name, paradigm)]
-    owners = {one.when.launcher: owner(every, one.when.launcher) for one in templates.load()}
+    owners = {file.when.launcher: owner(every, file.when.launcher) for file in templates.load()}
     for launch_file in templates.load():
         name = owners[launch_file.when.launcher]
         if name:

@@ -30,8 +30,8 @@ def modules(run: Run, scene: Scene) -> Iterator[Reason]:
 def ports(run: Run, scene: Scene) -> Iterator[Reason]:
     facts = [fact for fact in of_kind(run, Kind.PORT) if fact.rank not in twice(run)]
     if facts:
-        one = facts[0]
-        says = f"{one.who} cannot listen on port {one.master_port}: somebody else does"
+        fact = facts[0]
+        says = f"{fact.who} cannot listen on port {fact.master_port}: somebody else does"
         yield reason(run, Kind.PORT, says, facts)
 
 
@@ -159,9 +159,9 @@ def gpus(run: Run, scene: Scene) -> Iterator[Reason]:
     if not scene.wants_gpus:
         return
     if beyond:
-        one, seen = beyond[0], beyond[0].visible() or ()
+        fact, seen = beyond[0], beyond[0].visible() or ()
         shown = f"sees GPUs {','.join(seen)}" if seen else "sees no GPU"
-        says = f"no GPU for {ranks_in_words(ranks(beyond))}: {one.who} is local rank {one.local_rank} and {shown}"
+        says = f"no GPU for {ranks_in_words(ranks(beyond))}: {fact.who} is local rank {fact.local_rank} and {shown}"
         yield reason(run, Kind.GPU, says, beyond)
     elif shared:
         says = f"{shared[0].who} and {shared[1].who} take the same GPU: both are local rank {shared[0].local_rank}"

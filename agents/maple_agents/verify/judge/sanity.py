@@ -205,8 +205,8 @@ def _between_hosts(links: Sequence[Link]) -> Iterator[str]:
     judged = _judged(links, lambda link: (link.host, link.to_host), least=2)
     usual = f"where links between hosts usually have {in_words(judged.usual)}"
     for host, own in judged.ends.items():
-        away = [f"{in_words(one.rate)} to {one.to_host}" for one in _worst(own) if one.host == host]
-        home = [f"{in_words(one.rate)} from {one.host}" for one in _worst(own) if one.to_host == host]
+        away = [f"{in_words(link.rate)} to {link.to_host}" for link in _worst(own) if link.host == host]
+        home = [f"{in_words(link.rate)} from {link.host}" for link in _worst(own) if link.to_host == host]
         yield f"{host}: {' and '.join((away + home)[:MOST])}, {usual}"
     for one in judged.alone:
         yield f"{one.host}: {in_words(one.rate)} to {one.to_host} (rank {one.rank} to rank {one.to}), {usual}"
@@ -222,7 +222,9 @@ def _within_hosts(links: Sequence[Link]) -> Iterator[str]:
     others = [link for link in links if link.host not in slow]
     ranks = _judged(others, lambda link: ((link.host, link.rank), (link.host, link.to)), least=2)
     for own in ranks.ends.values() if len(others) > 2 else ():
-        ways = " and ".join(f"{in_words(one.rate)} from rank {one.rank} to rank {one.to}" for one in _worst(own)[:MOST])
+        ways = " and ".join(
+            f"{in_words(link.rate)} from rank {link.rank} to rank {link.to}" for link in _worst(own)[:MOST]
+        )
         yield f"{own[0].host}: {ways}, where links within a host usually have {in_words(ranks.usual)}"
 
 

@@ -247,7 +247,7 @@ def requested_slots(foreign: Foreign, cluster: Cluster, slots: Slots, home: bool
     site = Slot("site", cluster.site.id, Origin("option"))
     wanted = {name: slot for name, slot in slots.items() if name not in ("environment", "container")}
     if "gpus_total" in wanted:
-        found = [one for one in found if one.name != "gpus_per_node" and (one.name != "nodes" or "nodes" in wanted)]
+        found = [slot for slot in found if slot.name != "gpus_per_node" and (slot.name != "nodes" or "nodes" in wanted)]
     return Slots([*found, *wanted.values(), site])
 
 
@@ -335,4 +335,4 @@ def is_home(foreign: Foreign, site: Site) -> bool:
         return foreign.site == site.id
     names = [(name, foreign.slots.text(name)) for name in ("partition", "queue") if name in foreign.slots]
     known = {(partition.selector, partition.name) for partition in site.partitions}
-    return all(one in known for one in names) and bool(names or not site.partitions)
+    return all(name in known for name in names) and bool(names or not site.partitions)

@@ -61,9 +61,9 @@ def _pbs(directive: Directive) -> str:
 def directives(plan: Plan) -> list[Directive]:
     """Return the directives of a plan. Raises `Refused` as `lines` does."""
     found = _of_pbs(plan) if plan.cluster.site.scheduler == "pbs" else _of_slurm(plan)
-    for one in found:
-        if re.search(r"[\s#;]", one.value) or one.value.startswith("-"):
-            raise Refused("%s %r: a directive cannot hold that" % (one.option, one.value))
+    for directive in found:
+        if re.search(r"[\s#;]", directive.value) or directive.value.startswith("-"):
+            raise Refused("%s %r: a directive cannot hold that" % (directive.option, directive.value))
     return [
         directive
         for directive in found

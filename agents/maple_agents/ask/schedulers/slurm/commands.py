@@ -57,10 +57,10 @@ class SlurmCommands:
     def jobs(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return a job for each of *ids*; an array under its own id is one job, made of its tasks."""
         asked = list(dict.fromkeys(one for one in ids if is_id(one)))
-        found: list[Job] = []
+        jobs: list[Job] = []
         for at in range(0, len(asked), _AT_ONCE):
-            found += self._known(asked[at : at + _AT_ONCE])
-        return {one: job_meant(one, found) for one in ids}
+            jobs += self._known(asked[at : at + _AT_ONCE])
+        return {one: job_meant(one, jobs) for one in ids}
 
     def jobs_of(self, user: str, ended: bool = False) -> list[Job]:
         """Return the jobs and tasks of *user*; with *ended* those over that the controller still has in memory."""
