@@ -115,7 +115,7 @@ def test_an_answer_that_comes_too_late_is_counted(stand: Stand) -> None:
     assert line.job == hashlib.sha256(ASKED).hexdigest()
 
 
-@pytest.mark.parametrize("kind", ["dies", "garbage"])
+@pytest.mark.parametrize("kind", ["dies", "garbage", "short"])
 def test_a_helper_that_answers_wrongly_was_not_late(stand: Stand, kind: str) -> None:
     """What is broken is for the doctor; a site must not take it for a slow login node."""
     stand.helper(kind, helper_ms=30000)

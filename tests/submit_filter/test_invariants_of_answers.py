@@ -93,3 +93,13 @@ def test_a_rule_that_breaks_is_silent_and_the_others_speak(monkeypatch: pytest.M
     after = decide(asked, GENERIC_SLURM, None)
     assert after.repaired == before.repaired is not None
     assert [finding.says for finding in after.findings] == [finding.says for finding in before.findings]
+
+
+def test_what_was_repaired_is_not_repaired_again() -> None:
+    """Of every repair in the tree, also those of several fixes: nothing is proven of it, and nothing is left to do."""
+    repairs = [(one, decision.repaired) for one, decision in decisions() if decision.repaired is not None]
+    assert len(repairs) > 100 and sum(len(made.says) > 1 for _, made in repairs) >= 5
+    for (name, asked, site, read), made in repairs:
+        script = asked.script if made.script is None else made.script
+        again = decide(asked._replace(script=script, argv=made.argv), site, read)
+        assert again.repaired is None and not any(finding.proven for finding in again.findings), name
