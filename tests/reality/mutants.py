@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from functools import cache
 from typing import Callable, Iterable, Mapping, NamedTuple, Optional, Sequence
 
 from tests.reality import pbs_field
@@ -125,7 +126,9 @@ def _made(origin: Case, name: str, hidden: str, chance: random.Random, within: R
     return Mutant(origin.with_script(script, origin.words, label), origin, name, hidden)
 
 
+@cache
 def _parses(script: bytes) -> bool:
+    """Return whether bash reads it; the mutants of one seed are made by several tests."""
     done = subprocess.run(["bash", "-n"], input=script, capture_output=True, timeout=10, check=False)
     return done.returncode == 0 and not done.stderr
 

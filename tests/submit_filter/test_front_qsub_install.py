@@ -64,16 +64,21 @@ def double(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, double: str) -> Cluster:
-    """Nothing is installed yet. The front is the one that the tests have built already."""
+    """Nothing is installed yet."""
+    return cluster_in(tmp_path, monkeypatch, double)
+
+
+def cluster_in(folder: Path, monkeypatch: pytest.MonkeyPatch, double: str) -> Cluster:
+    """A cluster to install on. The front is the one that the tests have built already."""
 
     def make_front(new: build.Build) -> None:
         shutil.copyfile(built(), new.release.front) if new.sources.compiler else MAKE_FRONT(new)
 
     monkeypatch.setattr(build.Build, "make_front", make_front)
-    one = Cluster(tmp_path, double)
-    monkeypatch.setenv("PATH", one.path)
+    made = Cluster(folder, double)
+    monkeypatch.setenv("PATH", made.path)
     monkeypatch.delenv("MAPLE", raising=False)
-    return one
+    return made
 
 
 MAKE_FRONT = build.Build.make_front
@@ -107,14 +112,23 @@ mpiexec -n 8 --ppn 4 bash -c 'RANK=$PMI_RANK WORLD_SIZE=$PMI_SIZE LOCAL_RANK=$PM
 """
 
 
-@pytest.fixture(params=[(), ("--no-compiler",)], ids=["compiled here", "built before"])
-def patient(request: pytest.FixtureRequest, cluster: Cluster) -> Cluster:
-    """An installation that waits for its helper however busy the machine is."""
-    assert cluster.install(*request.param).exit_code == 0
-    release = layout.Release((cluster.prefix / "current").resolve())
+@pytest.fixture(scope="module", params=[(), ("--no-compiler",)], ids=["compiled here", "built before"])
+def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, double: str) -> Cluster:
+    """An installation that waits for its helper however busy the machine is: made once, nothing of it is changed."""
+    with pytest.MonkeyPatch.context() as patch:
+        made = cluster_in(tmp_path_factory.mktemp("installed"), patch, double)
+        assert made.install(*request.param).exit_code == 0
+    release = layout.Release((made.prefix / "current").resolve())
     release.config.write_bytes(settings.text({**settings.values(release), "helper_ms": "30000"}))
-    (cluster.root / "job.sh").write_bytes(WRONG)
-    return cluster
+    return made
+
+
+@pytest.fixture
+def patient(installed: Cluster) -> Cluster:
+    """That installation, with the wrong script as it was."""
+    (installed.root / "job.sh").write_bytes(WRONG)
+    (installed.root / "record").unlink(missing_ok=True)
+    return installed
 
 
 def test_a_wrong_script_is_repaired_on_its_way(patient: Cluster) -> None:
