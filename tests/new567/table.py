@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
-from tests.new567.answering import Made, answer_all, command
+from tests.new567.answering import Made, Start, answer_all, command, started
 from tests.new567.asked import WAYS, Asked
 from tests.new567.judging import reasons
 from tests.new567.running import Script, run
@@ -26,9 +26,9 @@ class Result(NamedTuple):
     output: str = ""
 
 
-def results(asked: Sequence[Asked], cache: str, labs: int = 3) -> list[Result]:
-    """Ask, run and judge every one of them."""
-    made = answer_all(asked, cache)
+def results(asked: Sequence[Asked], cache: str, labs: int = 3, start: Start = started) -> list[Result]:
+    """Ask, run and judge every one of them; *start* runs `maple`."""
+    made = answer_all(asked, cache, start)
     runs = [number for number, one in enumerate(made) if one.script is not None and not one.exit]
     found = dict(zip(range(len(asked)), (_judged(one, made[at], None) for at, one in enumerate(asked))))
     for _ in range(2):  # what did not run right is run once more: a busy machine is no fault of a script

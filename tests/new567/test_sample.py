@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from tests.new567.answering import forked
 from tests.new567.asked import WAYS, sample
 from tests.new567.table import Result, keep, results, table
 
@@ -14,7 +15,7 @@ CASES = sample()
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
-    every = results(CASES, str(tmp_path_factory.mktemp("cache")))
+    every = results(CASES, str(tmp_path_factory.mktemp("cache")), start=forked)
     keep(every, "build/567-sample.json")
     print("\n" + table(every))
     return {one.asked.name: one for one in every}
