@@ -5,9 +5,9 @@ set -u
 cd "$(dirname "$0")/.."
 pytest=${PYTEST:-".venv/bin/pytest -q"}
 # The longest first, so that no lane has much to do when the others have nothing left.
-labs="tests/reality tests/agents/verify tests/agents/debug/lab tests/new567 tests/agents/schedulers tests/miniapps tests/lab
+labs="tests/miniapps tests/reality tests/new567 tests/agents/verify tests/lab tests/agents/debug/lab tests/agents/schedulers
 tests/pbs_lab"
-computes="tests/submit_filter tests/agents/debug tests/daemon tests/packaging tests/agents tests"
+computes="tests/submit_filter tests/agents/debug tests/daemon tests/agents tests/packaging tests"
 logs=build/tests
 
 # What pytest is to leave out of a part: the other parts that lie in it.
