@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import re
 import select
 import stat
 import subprocess
@@ -351,6 +352,27 @@ def test_an_answer_that_cannot_be_had_is_told_before_the_next_question(monkeypat
     assert tried == [["abc"], ["abc", "small"], ["abc", "gpu"], ["abc", "gpu", "01:00:00"]]
     shown = capsys.readouterr().err
     assert shown.index("partition: small has no GPUs") < shown.index("walltime: c")
+
+
+def test_an_answer_may_correct_another_slot(monkeypatch, capsys):
+    """What was read wrongly is said anew where a question is open; the question stays."""
+    from maple_agents.base.slots import Missing
+    from maple_agents.cli.new import page
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("nodes=4\nabc\n"))
+    given = page.ask([Missing("account", "a")], lambda slots: "")
+    assert [(one.name, one.value) for one in given] == [("nodes", 4), ("account", "abc")]
+    assert "nodes = 4" in capsys.readouterr().err
+
+
+def test_a_terminal_shows_what_was_read_beside_the_words(tmp_path):
+    """Before the first question, which a correction may answer."""
+    words = ["new", "train.py with DDP on 2 nodes for 12 hours", "--site", "ncsa-delta", "-o", "job.sh"]
+    code, screen = terminal(words, ["walltime=6 hours", "abcd-delta-gpu"], tmp_path)
+    assert code == 0, screen
+    table = screen[screen.index("as I read it") : screen.index("name the account")]
+    assert re.search(r'nodes +\S*2 +\S* +"2 nodes"', table) and '"12 hours"' in table
+    assert "#SBATCH --time=06:00:00\n" in (tmp_path / "job.sh").read_text()
 
 
 def test_an_empty_answer_stops_and_nothing_is_written(tmp_path):

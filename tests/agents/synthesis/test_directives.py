@@ -17,7 +17,7 @@ def said(site: str, **values: int | str) -> list[str]:
     ("site", "values", "wanted"),
     [
         ("ncsa-delta", {"nodes": 2}, ["--gpus-per-node=4", "--mem=0", "--exclusive"]),
-        ("ncsa-delta", {"gpus_total": 1}, ["--gpus-per-node=1", "--mem=54G", "--cpus-per-task=16"]),
+        ("ncsa-delta", {"gpus_total": 1}, ["--gpus-per-node=1", "--mem=60G", "--cpus-per-task=16"]),
         ("psc-bridges2", {"nodes": 2}, ["--gpus=v100-32:16", "--partition=GPU"]),
         ("sdsc-expanse", {"nodes": 2}, ["--gpus=8", "--account=abc123"]),
         ("nersc-perlmutter", {"nodes": 2}, ["--constraint=gpu", "--gpus-per-node=4", "--qos=regular"]),

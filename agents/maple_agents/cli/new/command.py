@@ -15,7 +15,7 @@ from ...ask.submission import on_site
 from ...base import new_file as new_output
 from ...base.complaint import Complaint
 from ...base.slots import NAMES
-from ...base.terminal import at_terminal
+from ...base.terminal import at_terminal, coloured
 from .. import completion
 from . import page
 from . import page as new_shown
@@ -118,6 +118,8 @@ def new(
         new_output.free(output)
     asked = heard(wanted(text, sets, site_id, model))
     can_ask = not as_json and at_terminal()
+    for line in page.read_back(asked) if can_ask else ():
+        click.echo(line, err=True, color=coloured())
     if any(unread.stops for unread in asked.unread):
         if not can_ask:
             return _unread(asked, as_json)
@@ -167,7 +169,8 @@ def _settled(
             from ...diagnose.tell.safe import safe
 
             click.echo(f"maple: {safe(str(error))}", err=True)
-            open_, asked = list(put.values()), before
+            answers = asked.slots
+            open_, asked = [one._replace(default=answers.text(one.slot)) for one in put.values()], before
         else:
             if not isinstance(found, Lacking) or not can_ask:
                 return asked, found

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...base.complaint import Complaint
+from ...base.slots import NAMES
 from . import request
 from .request import slot
 
@@ -74,6 +75,21 @@ def tell(asked: "Wanted", assumed: Sequence["Assumed"], advice: Sequence[str], c
     head = "decided anew for %s:" % asked.cluster.site.id if carried else UNSAID
     for line in (on_site(asked.cluster.site.id, asked.known_by), *lines(assumed, advice, head), *unused(asked)):
         click.echo(line, err=True, color=coloured())
+
+
+READ = "as I read it; SLOT=VALUE as an answer corrects it:"
+
+
+def read_back(asked: "Wanted") -> Iterator[str]:
+    """Yield each value that was read beside the user's own words."""
+    own = [slot for slot in asked.slots.values() if slot.origin.end or slot.origin.by == "model"]
+    names = [CALLED.get(slot.name, slot.name) for slot in own]
+    left, middle = max(map(len, names), default=0), max((len(str(slot.value)) for slot in own), default=0)
+    if own:
+        yield click.style(READ, bold=True)
+    for name, read in zip(names, own):
+        value = click.style(printable(str(read.value)).ljust(min(middle, 40)), fg="cyan")
+        yield '  %s  %s  "%s"' % (name.ljust(left), value, printable(read.origin.where))
 
 
 UNSAID = "not in your request, so these defaults were used:"
@@ -179,7 +195,7 @@ def _yes(question: str, default: bool) -> bool:
 
 # Questions on a terminal: each slot that is missing, once, with the site's own words.
 
-TRIES = 3  # of one question
+TRIES = 5  # of one question, corrections of others among them
 PLACES = ("partition", "queue", "qos")
 CALLED = {
     "filesystems": "file systems", "gpu": "kind of node", "gpus_per_node": "GPUs per node", "gpus_total": "GPUs in all",
@@ -194,12 +210,20 @@ def ask(missing: Sequence["Missing"], trial: Trial) -> list["Slot"]:
     """Return the answers, each judged by *trial* with those before it. An empty one ends the command: exit code 3."""
     given: list[Slot] = []
     for one in missing:
-        given.append(_ask(one, lambda slot: trial([*given, slot])))
+        given += _ask(one, _behind(tuple(given), trial))
     return given
 
 
-def _ask(missing: "Missing", trial: "Callable[[Slot], str]") -> "Slot":
-    """Ask on stderr, for the script goes to stdout; again where the answer is not accepted."""
+def _behind(given: "tuple[Slot, ...]", trial: Trial) -> Trial:
+    return lambda slots: trial([*given, *slots])
+
+
+def _ask(missing: "Missing", trial: Trial) -> "list[Slot]":
+    """Ask on stderr, for the script goes to stdout; again where the answer is not accepted, or corrects another slot.
+
+    The last is the answer, those before it are the corrections.
+    """
+    corrections: list[Slot] = []
     name = CALLED.get(missing.slot, missing.slot)
     _say(click.style(name, bold=True) + printable(": " + missing.says))
     if missing.choices:
@@ -211,10 +235,23 @@ def _ask(missing: "Missing", trial: "Callable[[Slot], str]") -> "Slot":
             _say("nothing was written")
             raise click.exceptions.Exit(3)
         try:
-            return _judged(missing, slot(missing.slot, answer, "prompt", name), name, trial)
+            if (other := _correction(answer, missing.slot)) is not None:
+                corrections.append(other)
+                _say("  %s = %s" % (other.name, printable(str(other.value))))
+                continue
+            own = slot(missing.slot, answer, "prompt", name)
+            return [*corrections, _judged(missing, own, name, lambda own: trial([*corrections, own]))]
         except Complaint as error:
             _say(error.format_message())
     raise Complaint("%s: no usable answer" % name)
+
+
+def _correction(answer: str, asked: str) -> "Slot | None":
+    """Return the slot that an answer of the form `nodes=4` sets, None where it answers what was *asked*."""
+    name, equals, value = answer.partition("=")
+    if not equals or name.strip() not in NAMES or name.strip() in (asked, "site"):
+        return None
+    return slot(name.strip(), value, "prompt", answer)  # type: ignore[arg-type]
 
 
 def _judged(missing: "Missing", given: "Slot", name: str, trial: "Callable[[Slot], str]") -> "Slot":

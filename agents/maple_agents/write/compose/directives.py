@@ -227,9 +227,17 @@ def _share(plan: Plan) -> float | None:
 
 
 def _memory(plan: Plan, share: float) -> str:
-    """Return that part of a node's memory, less a tenth that cannot be asked for; "" where it is not known."""
-    sizes = [kind.memory_gib for kind in plan.kinds if kind.memory_gib]
-    return "%dG" % (min(sizes) * share * 0.9) if sizes else ""
+    """Return that part of the memory that a node gives, a tenth less than it has where nobody knows; "" not known."""
+    sizes = [
+        kind.memory_gib * (1 if _is_allocatable(plan, kind.name) else 0.9) for kind in plan.kinds if kind.memory_gib
+    ]
+    return "%dG" % (min(sizes) * share) if sizes else ""
+
+
+def _is_allocatable(plan: Plan, kind: str) -> bool:
+    """Tell whether the memory of a kind is what a job can ask for, and not what is installed."""
+    node = plan.cluster.file.node.get(kind) if plan.cluster.file is not None else None
+    return node is not None and node.memory_allocatable_gib is not None
 
 
 def _image(plan: Plan) -> list[Directive]:
