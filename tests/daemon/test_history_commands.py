@@ -361,6 +361,16 @@ def test_what_came_of_an_offer_is_told_by_the_front_s_own_lines(maple: Call) -> 
     ]  # may still be asked
 
 
+def test_what_the_helper_did_is_told_by_the_front_s_own_line(maple: Call) -> None:
+    """Where the service was late: its record knows no verdict, and the script is not printed as if it were known."""
+    late = remembered.records()[0]._replace(id="a", verdict="", how="late", codes=(), offered_hash="", host="n1")
+    line = {"time": "1970-01-01T00:10:00Z", "host": "n1", "record": "a", "verdict": "repaired", "codes": ["MPL301"]}
+    (found,) = remembered.with_answers([late], [line], 2000.0)
+    assert history_page.verdict(found) == "repaired before submitting (MPL301), by a helper: the service was late"
+    assert found.verdict == "" and remembered.with_answers([late], [], 2000.0) == [late]
+    assert history_page.verdict(late) == "no details: the service answered too late, a helper was asked"
+
+
 def test_offers_that_ended_in_several_ways_are_told_one_by_one(maple: Call) -> None:
     """What holds of the newest does not hold of the others of its version."""
     job = remembered.jobs("", "")[0]

@@ -96,7 +96,8 @@ class Record(NamedTuple):
     user said yes to an offer; known once the job has ended), "taken-back" (a change was left out, because a job failed
     at once with it), "would-repair", "rule-mode", "findings", "clean", "unread" or "trial" (an
     administrator's trial of the service, which is in no list), "" not known;
-    *codes*: of the rules. *how*: "memory", "decided", "helper" or "late" (the helper's answer is not known).
+    *codes*: of the rules. *how*: "memory", "decided", "helper" or "late" (the helper's answer is not known;
+    "late-" and its verdict, where the front's own audit line tells it).
     *pid*, *pid_started*: of the front, which the real command has after it. *joined*: how *job* is known: "filter"
     (the scheduler's own hook named the pid), "record" (by the script's last line), "times" (time, name and work dir,
     and the stored script's hash), "none" (the hook tells of that host's jobs, and told none of this; only in

@@ -145,6 +145,9 @@ def test_5_a_job_fails_and_is_explained(walk: SlurmWalk) -> None:
     job, _ = walk.submits("silent.sh", FAILS)
     assert "a_module_of_nobody" in walk.run("maple-fix", str(job))[1]
     walk.history_tells("silent.sh", "failed")
+    Path(walk.work, "refused.sh").write_bytes(FAILS.replace(b"gpuA100x4", b"nosuch"))
+    assert "invalid partition" in walk.types("sbatch", "refused.sh", code=1)
+    walk.history_tells("refused.sh", "job not known")  # for two minutes; then that it had none
 
 
 def test_6_facts_are_curated_and_applied(walk: SlurmWalk) -> None:
@@ -178,6 +181,7 @@ def test_8_uninstall_leaves_no_trace(walk: SlurmWalk) -> None:
     walk.service.send_signal(signal.SIGTERM)
     assert walk.service.wait(60) == 0
     walk.conf = "slurm.conf"
-    walk.admin("uninstall")
+    assert "left: " not in walk.admin("uninstall")
+    assert not os.path.exists(walk.folder + "/spool")
     assert not os.path.exists(walk.prefix + "/bin/sbatch") and not os.path.exists(walk.prefix + "/current")
     walk.submits("after.sh", FAILS)

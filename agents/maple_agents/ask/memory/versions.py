@@ -78,7 +78,7 @@ def with_scripts(job: Job) -> Job:
 def records(version: str = "", job: str = "", limit: int = MOST) -> list[Record]:
     """Return submissions, the newest first; of one with an offer with what came of that, where it is known."""
     found = [record(one) for one in ask({"ask": "records", "version": version, "job": job, "limit": limit})]
-    if not any(_is_open(one) for one in found):
+    if all(one.verdict and not _is_open(one) for one in found):
         return found
     return with_answers(found, list(_audit_lines()), time.time())
 
@@ -97,14 +97,28 @@ def _is_open(record: Record) -> bool:
 def with_answers(records: Sequence[Record], lines: Sequence[Mapping[str, Any]], now: float) -> list[Record]:
     """Return the submissions with what the user's own audit *lines* tell of each offer: "accepted" or "declined".
 
-    "ended" where nothing was submitted: there is no line of it, and there are older ones of its host.
+    "ended" where nothing was submitted: there is no line of it, and there are older ones of its host. Of one that the
+    helper answered, because the service was late, *how* is "late-" and the verdict of the line, with its codes.
     """
     said = {one.get("record"): str(one.get("verdict")) for one in lines}
+    records = _of_helper(records, lines)
     since: dict[Any, str] = {}
     for line in lines:
         since[line.get("host")] = min(str(line.get("time")), since.get(line.get("host"), "~"))
     return [
         _answered(record, said, since.get(record.host, "~"), now) if _is_open(record) else record for record in records
+    ]
+
+
+def _of_helper(records: Sequence[Record], lines: Sequence[Mapping[str, Any]]) -> list[Record]:
+    told = {line.get("record"): line for line in lines}
+    return [
+        record._replace(
+            how="late-%s" % told[record.id].get("verdict"), codes=tuple(map(str, told[record.id].get("codes") or ()))
+        )
+        if not record.verdict and record.id in told
+        else record
+        for record in records
     ]
 
 

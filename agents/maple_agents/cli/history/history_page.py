@@ -44,6 +44,7 @@ VERDICTS = {
 OFFERED = "a change was offered; submitted as written unless you took it"
 OFFER = "a change was offered"
 LATE = "job not known: the hooks of PBS tell a job's id when it ends"
+BY_HELPER = ", by a helper: the service was late"
 HOW = {"accepted": ", changed as you agreed", "declined": " as written"}  # by the verdict, where offers ended otherwise
 WHY = {
     "known": "known before",
@@ -186,6 +187,9 @@ def ending(record: "Record") -> str:
 
 def verdict(record: "Record") -> str:
     """Return what Maple did with a submission, and by which rules."""
+    of_helper = record.how.partition("late-")[2]
+    if not record.verdict and of_helper in VERDICTS and of_helper:
+        return verdict(record._replace(verdict=of_helper)) + BY_HELPER
     said = (
         OFFERED
         if record.offered_hash and record.verdict == "findings"
