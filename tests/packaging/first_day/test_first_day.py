@@ -181,7 +181,7 @@ def test_8_uninstall_leaves_no_trace(walk: SlurmWalk) -> None:
     walk.service.send_signal(signal.SIGTERM)
     assert walk.service.wait(60) == 0
     walk.conf = "slurm.conf"
-    assert "left: " not in walk.admin("uninstall")
+    walk.admin("uninstall")
     assert not os.path.exists(walk.folder + "/spool")
     assert not os.path.exists(walk.prefix + "/bin/sbatch") and not os.path.exists(walk.prefix + "/current")
     walk.submits("after.sh", FAILS)
