@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import signal
 import time
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from maple_agents.ask.memory import service
 from maple_agents.ask.memory.service import Failure, failure_of
+from maple_agents.verify.exchange.command_line import job_name
 from maple_daemon.outcomes.failures import MOST_OF_USER, Failures
 from maple_daemon.store import open_store
 from maple_submit_filter.types.job_records import STATES, Outcome
@@ -222,6 +224,14 @@ def test_failures_are_states_that_nobody_wished_for() -> None:
     """A word about what is not known is said of nobody."""
     failing = {state for state in STATES if failure_of(Outcome("1", state, UID, "test")) is not None}
     assert failing == {"failed", "timeout", "out-of-memory", "node-failed"}
+
+
+@pytest.mark.parametrize("scheduler", ["slurm", "pbs"])
+def test_jobs_of_maple_s_own_are_nobody_s_failures(scheduler: str) -> None:
+    """The command that submitted them told how they ended; a name that only begins so is a user's."""
+    own = job_name(scheduler, secrets.token_hex(4))
+    for name, failed in ((own, False), ("maple-doctor", False), (own + "x", True), ("mv-results", True)):
+        assert (failure_of(Outcome("1", "failed", UID, "test", 1, name=name)) is not None) == failed
 
 
 def test_what_is_not_known_is_left_out() -> None:

@@ -201,7 +201,7 @@ def told(words: list[str], environ: Mapping[str, str] = os.environ) -> None:
     except Exception:  # what was asked for is done; this was not asked for
         return
     if line:
-        print(line, file=sys.stderr, flush=True)
+        print("\n".join(on_screen(line)), file=sys.stderr, flush=True)
 
 
 def _is_read(words: list[str], environ: Mapping[str, str]) -> bool:

@@ -159,9 +159,15 @@ class Failure(NamedTuple):
     ended: float = 0.0
 
 
+_OF_MAPLE = re.compile(r"(?:maple-verify|mv)-[0-9a-f]{8}|maple-doctor")  # the names that these commands give
+
+
 def failure_of(outcome: Outcome) -> Failure | None:
-    """Return the failure that an end is, None for a job that ran well, goes on, or that somebody ended."""
-    if outcome.state not in STATES:
+    """Return the failure that an end is, None for a job that ran well, goes on, or that somebody ended.
+
+    Nor are jobs of `maple verify` and `maple admin doctor` a user's: each command told how its own ended.
+    """
+    if outcome.state not in STATES or _OF_MAPLE.fullmatch(outcome.name):
         return None
     ran = outcome.ended - outcome.started if outcome.ended and outcome.started else None
     return Failure(
