@@ -337,7 +337,7 @@ def test_an_offer_that_nobody_is_known_to_have_taken_is_not_called_written(maple
     assert history_page.verdict(one._replace(offered_hash="")) == "submitted as written (MPL303)"
     assert history_page.ending(one) == "job not known"
     refused = history_page.ending(one._replace(joined="none"))
-    assert refused == "no job: refused, or stopped before"
+    assert refused == "no job: refused, stopped or only tested"
 
 
 def test_what_came_of_an_offer_is_told_by_the_front_s_own_lines(maple: Call) -> None:

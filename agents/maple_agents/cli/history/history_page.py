@@ -174,7 +174,7 @@ def ending(record: "Record") -> str:
     if record.verdict == "ended":
         return "not submitted"
     if not record.job and record.joined == "none":
-        return "no job: refused, or stopped before"
+        return "no job: refused, stopped or only tested"
     if not record.job:
         return "job not known"  # nobody tells the service of jobs
     if record.outcome is None:
