@@ -170,7 +170,7 @@ def test_show_tells_what_was_submitted_in_place_of_what_was_written(maple: Call)
     said = maple("show", "4711").out
     assert "job 4711 completed" in said and "Maple: repaired before submitting (MPL304)" in said
     assert "job.sh:6: MPL304 " in said
-    assert "\n-srun torchrun" in said and "\n+srun bash -c" in said
+    assert "\n-srun torchrun" in said and "\n+srun torchrun" in said
     assert "line 6: srun > torchrun: 2 nodes x 4 ranks" in said
     said = maple("show", "4713").out
     assert "failed, exit 7" in said and "on n[1-2], waited 00:01:00, ran 01:00:00" in said
@@ -182,10 +182,10 @@ def test_show_last_is_the_last_and_masks_secrets(maple: Call) -> None:
     assert "job 4714" in maple("show", "last").out
     script = maple("show", "last", "--script")
     assert script.out.startswith("#!/bin/bash\n") and "echo [masked]\n" in script.out
-    assert "srun bash -c" in script.out
+    assert "rdzv_backend=c10d" in script.out
     assert script.err == "maple: secrets are masked as [masked]; put them back before submitting\n"
     told = json.loads(maple("show", "4714", "--json").out)
-    assert told["submitted"]["diff"].count("\n+srun bash -c") == 1
+    assert told["submitted"]["diff"].count("\n+srun torchrun") == 1
     assert SECRET not in json.dumps(told) + script.out
 
 

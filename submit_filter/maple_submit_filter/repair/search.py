@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
+from ..cures.cost import cost, plainest_first
 from ..cures.origins import ways
 from ..launchers.registry import AGENTS
 from ..plan import breach_kinds
@@ -117,9 +118,10 @@ def _of_finding(
     held: List[Tuple[str, str]],
     seen: Set[Submitted],
 ) -> Optional[Tuple[str, Fix, State]]:
-    """Return the best of a finding's fixes of one safety. Of those that say the same, the first."""
+    """Return the best of a finding's fixes of one safety: the plainest; of those that say the same, the first."""
     found: List[Tuple[Tuple[int, int, int, int], Fix, State]] = []
-    fixes = (way for fix in finding.fixes for way in ways(fix, state.plan, state.job))
+    plain = plainest_first(finding.fixes, state.job.source)
+    fixes = (way for fix in plain for way in ways(fix, state.plan, state.job))
     for order, fix in enumerate(fixes):
         if fix.safety != safety or any(
             fix.says == other.says and not _its_doing(other, state, one) for _, other, one in found
@@ -131,8 +133,8 @@ def _of_finding(
             held.append((finding.code, why + ": " + fix.says))
             continue
         fix, after, losses = _keeping_worlds(fix, after, state, start, again)
-        changed = sum(len(edit.new) + edit.span.end - edit.span.start for edit in fix.edits)
-        rank = (len(after.proven()), len(losses) + _asks_otherwise(start, after), order, changed)
+        price = cost(fix, state.job.source, state.plan.assigned)
+        rank = (len(after.proven()), len(losses) + _asks_otherwise(start, after), order, price)
         found.append((rank, fix, after))
         if rank[:2] == (0, 0):
             break  # no later one can do better

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Iterator, List, Optional, Tuple
 
 from ...cures.launch_edits import Edits, in_task, put, task_value
-from ...launchers.rank_words import rank_words
+from ...launchers.rank_words import job_id, rank_words
 from ...launchers.registry import AGENTS
 from ...plan import breach_kinds
 from ...site.facts import Site
@@ -15,15 +16,19 @@ from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Link, Option, Step
 from .. import rule
 
+EACH = "each node gets its own node rank"
+
 
 @rule("MPL304", "every node is told the same node rank")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """With a static rendezvous each node's launcher must be given a node rank of its own, 0 up to N-1.
 
     Wrong: srun torchrun --nnodes=2 --node-rank=$SLURM_NODEID --master-addr=... train.py
+    Right: srun torchrun --nnodes=2 --rdzv-id=$SLURM_JOB_ID --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
     Right: srun bash -c 'exec torchrun --node-rank="$SLURM_NODEID" "$@"' bash --nnodes=2 --master-addr=... train.py
     Why:   outside single quotes the batch shell writes its own value, 0, into the line before srun sees it, and every
-           node takes itself for the first. With c10d (--rdzv-backend) node ranks are given out by the rendezvous.
+           node takes itself for the first. With c10d (--rdzv-backend) node ranks are given out by the rendezvous: that
+           is written where the script reads the number of a node nowhere else.
     """
     for step in plan.steps:
         for breach in step.breaches:
@@ -68,10 +73,13 @@ def _fixes(step: Step, link: Link, job: Job, site: Site) -> Iterator[Fix]:
     words = rank_words(step.links, site, job.source)
     for edits in _ways(step, link, words.node, job) if words is not None else ():
         if edits:
-            yield Fix(tuple(edits), Safety.SAFE, "each node gets its own node rank")
-    met = _by_meeting(link, job.source)
+            yield Fix(tuple(edits), Safety.SAFE, EACH)
+    counts = _order_counts(step, link, job.source)
+    met = (None if counts else _plainly(step, link, site, job.source)) or _by_meeting(link, job.source)
     if met:
-        yield Fix(tuple(met), Safety.SAFE, "use the c10d rendezvous, which assigns the node ranks")
+        # Where the order of the nodes counts, it is the last resort, and no plainer way to say the same.
+        says = EACH if counts else "use the c10d rendezvous, which assigns the node ranks"
+        yield Fix(tuple(met), Safety.SAFE, says)
 
 
 def _ways(step: Step, link: Link, variable: bytes, job: Job) -> List[Edits]:
@@ -107,6 +115,43 @@ def _by_value(link: Link, option: Optional[Option], variable: bytes) -> Iterator
         for value in (b"$" + variable, b"\\$" + variable):
             said = b" " + AGENTS[link.name].spelled_node_rank + b"=" + value
             yield [Edit(Span(link.options_at, link.options_at), said, "MPL304")]
+
+
+_OWN_NUMBER = re.compile(rb"(?:NODEID|PROCID|NODE_RANK|GROUP_RANK|PMI_RANK|COMM_WORLD_RANK|(?<![A-Z_])RANK)\b")
+
+
+def _order_counts(step: Step, link: Link, source: bytes) -> bool:
+    """Return whether the script reads a node's or a task's number for anything but the option itself."""
+    option = link.option(AGENTS[link.name].node_rank)
+    span = option.span if option is not None and option.span is not None else Span(0, 0)
+    places = [found.start() for found in _OWN_NUMBER.finditer(source)]
+    return any(not span.start <= at < span.end for at in places) or b"node_rank" in b" ".join(step.program)
+
+
+def _plainly(step: Step, link: Link, site: Site, source: bytes) -> Optional[List[Edit]]:
+    """Have torchrun give out the node ranks itself, in the words of the launch templates.
+
+    The run id stands in place of the node rank, backend and endpoint in place of master and port.
+    """
+    master, port = link.option("master-addr"), link.option("master-port")
+    rank = link.option(AGENTS[link.name].node_rank)
+    if not AGENTS[link.name].endpoint or master is None or link.option("rdzv-backend", "rdzv-endpoint") is not None:
+        return None
+    options = [option for option in (master, port, rank) if option is not None]
+    if any(option.span is None or option.value_span is None for option in options):
+        return None
+    where, number = _written(master, source), _written(port, source) if port is not None else b"29500"
+    if any(byte in where + number for byte in b"'\" \t\n"):
+        return None
+    dashes = master.spelling[: -len(b"addr")].replace(b"master", b"rdzv")  # as the user writes it: _ or -
+    backend, endpoint = dashes + b"backend=c10d", dashes + b"endpoint=" + where + b":" + number
+    said = [(master, backend if port is not None else backend + b" " + endpoint), (port, endpoint)]
+    said.append((rank, dashes + b"id=" + job_id(site)))
+    return [Edit(option.span, words, "MPL304") for option, words in said if option is not None and option.span]
+
+
+def _written(option: Option, source: bytes) -> bytes:
+    return source[option.value_span.start : option.value_span.end] if option.value_span is not None else b""
 
 
 def _by_meeting(link: Link, source: bytes) -> Optional[List[Edit]]:

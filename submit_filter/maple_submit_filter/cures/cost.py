@@ -1,0 +1,67 @@
+"""What a cure costs its reader: of cures that are proven and leave all as it was meant, the plainest is taken.
+
+A cost counts characters. What a person of the site would not have written is dear: a shell of its own around a command,
+a number that a variable of the script already holds, a line that no terminal shows whole.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import Iterable, List, Mapping, Tuple
+
+from ..types.edits import Edit, Fix, Safety, Span
+
+WIDEST = 120  # columns of a line that still reads at one glance
+_LEVEL, _LITERAL, _WIDE = 60, 20, 40  # characters that each is worth
+_SHELL = re.compile(rb"\b(?:ba)?sh -c\b|\\\$")
+_NUMBER = re.compile(rb"(?<![\w.$-])\d{1,6}(?![\w.])")
+Assigned = Mapping[bytes, Tuple[Span, ...]]
+
+
+def cost(fix: Fix, source: bytes, assigned: Assigned) -> int:
+    """Return what a fix costs, in characters: those that it changes, and what each thing above is worth."""
+    held = {
+        source[span.start : span.end].partition(b"=")[2].strip(b"\"'") for spans in assigned.values() for span in spans
+    }
+    return sum(_of_edit(edit, source, held) for edit in fix.edits) + sum(
+        len(word) for edit in fix.argv_edits for word in edit.new
+    )
+
+
+def shells(fix: Fix, source: bytes) -> int:
+    """Return how many more shells and backslashes stand between the script and what it starts."""
+    return sum(_levels(edit, source[edit.span.start : edit.span.end]) for edit in fix.edits)
+
+
+def _levels(edit: Edit, old: bytes) -> int:
+    return max(len(_SHELL.findall(edit.new)) - len(_SHELL.findall(old)), 0)
+
+
+def _of_edit(edit: Edit, source: bytes, held: "set[bytes]") -> int:
+    old = source[edit.span.start : edit.span.end]
+    literals = sum(number in held for number in _NUMBER.findall(edit.new)) if b"#SBATCH" not in old else 0
+    return len(edit.new) + len(old) + _LEVEL * _levels(edit, old) + _LITERAL * literals + _WIDE * _is_wide(edit, source)
+
+
+def _is_wide(edit: Edit, source: bytes) -> int:
+    """Return 1 where the line grows beyond what reads at one glance, and was not beyond it before."""
+    start, end = source.rfind(b"\n", 0, edit.span.start) + 1, source.find(b"\n", edit.span.end)
+    before = (end if end >= 0 else len(source)) - start
+    return int(before <= WIDEST < before + len(edit.new) - (edit.span.end - edit.span.start))
+
+
+def plainest_first(fixes: Iterable[Fix], source: bytes) -> List[Fix]:
+    """Return fixes with what is done unasked ordered by the shells that it puts in between, fewest first.
+
+    Each of them costs a play of the script, so beyond that they stay as their rule has them, and what is proven is
+    chosen by its cost. Offers stay as they are: which is meant is no question of words. Ways that say the same stay
+    together: the likeliest stands first, and what it puts in between counts for all.
+    """
+    out: List[Fix] = []
+    for safety, run in groupby(fixes, key=lambda fix: fix.safety):
+        alike = [list(group) for _, group in groupby(run, key=lambda fix: fix.says)]
+        if safety == Safety.SAFE:
+            alike.sort(key=lambda group: shells(group[0], source))
+        out += [fix for group in alike for fix in group]
+    return out
