@@ -7,8 +7,6 @@ import os
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,9 +17,9 @@ from tests.agents.models.served import Server, saying, served
 from tests.daemon.asking import ask, written
 from tests.daemon.ending import Cluster, Job
 from tests.daemon.serving import WRONG
+from tests.ready import ran
 from tests.secrets import SECRETS, leaked
 
-MAPLE = str(Path(sys.executable).with_name("maple"))
 SAYS = json.dumps({"slots": [], "causes": [], "quotes": [], "says": ""})
 
 
@@ -78,7 +76,7 @@ class World:
             "XDG_STATE_HOME": str(self.folder / "home/state"), "XDG_CACHE_HOME": str(self.folder / "home/cache"),
             "MAPLE_MODEL": "off", "TERM": "dumb",
         }  # fmt: skip
-        done = subprocess.run([MAPLE, *words], cwd=self.folder, env=environment, capture_output=True, timeout=120)
+        done = ran("maple", words, cwd=str(self.folder), environment=environment)
         return done.stdout + done.stderr
 
     def fix(self, *words: str) -> bytes:
