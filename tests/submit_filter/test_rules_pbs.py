@@ -279,3 +279,19 @@ def test_a_prefix_of_ones_own_is_kept() -> None:
     assert after.source == b"#!/bin/bash\n#QQ -A proj -l filesystems=home\n#PBS -A other\ntrue\n"
     change = unsay(job, "account", "test")
     assert change is not None and b"\n##QQ -A proj\n" in apply(job.source, change.edits)
+
+
+@pytest.mark.parametrize("ranks, place, code", [
+    (8, "", "MPL301"), (3, "", "MPL301"), (2, "", None), (8, "#PBS -l place=scatter\n", "MPL301"), (1, "", "MPL303"),
+])  # fmt: skip
+def test_chunks_bound_the_nodes_that_nobody_knows(ranks, place, code):
+    """Two chunks lie on two hosts at most: of three torchruns one host gets two, wherever the chunks are placed."""
+    script = (
+        "#!/bin/bash\n#PBS -l select=2:ncpus=8:mpiprocs=4:ngpus=4\n%s#PBS -l walltime=01:00:00\ncd $PBS_O_WORKDIR\n"
+        "mpiexec -n %d torchrun --nnodes=2 --nproc_per_node=4 --rdzv_backend=c10d"
+        " --rdzv_endpoint=$(head -1 $PBS_NODEFILE):29500 train.py\n" % (place, ranks)
+    )
+    findings = decide(submitted(script.encode()), GENERIC_PBS).findings
+    assert {finding.code for finding in findings if finding.code.startswith("MPL30")} == ({code} if code else set())
+    edits = [edit for finding in findings for fix in finding.fixes for edit in fix.edits]
+    assert ranks <= 2 or not any(b"nnodes" in edit.new for edit in edits)  # a world of 32 on 8 GPUs was on offer

@@ -155,7 +155,8 @@ def _numbers(
     places = {start.place.node for start in starts}
     most: Optional[int] = max(per_node(starts).values()) if None not in places else None
     if shape is not None and (most is None or shape.sampled):
-        even = -(-total // shape.nodes) if shape.nodes else None  # however they are laid out, some node has that many
+        nodes = shape.nodes or scene.allocation.nodes or scene.allocation.most_nodes
+        even = -(-total // nodes) if nodes else None  # however they are laid out, some node has that many
         most = max(shape.layout) if shape.layout else even
     return {
         "agents": total,

@@ -118,7 +118,9 @@ def allocate(settings: Settings, site: Site) -> Allocation:
     queue = (settings.value("queue") or b"").decode("utf-8", "replace") or site.default_partition
     if not hosts:
         ranks = _lines_in_all(settings, site)
-        return Allocation(None, ranks, None, None, _gpus((), site, kinds), None, kinds, queue, shared(settings, site))
+        gpus, most = _gpus((), site, kinds), None if _may_be_divided(settings, site) else _chunks_in_all(settings)
+        others = shared(settings, site)
+        return Allocation(None, ranks, None, None, gpus, None, kinds, queue, others, most_nodes=most)
     lines = {share.lines for share in hosts}
     ranks = sum(share.lines for share in hosts)
     return Allocation(
@@ -133,6 +135,11 @@ def allocate(settings: Settings, site: Site) -> Allocation:
         shared(settings, site),
         tuple(share.lines for share in hosts),
     )
+
+
+def _chunks_in_all(settings: Settings) -> Optional[int]:
+    """Return how many chunks are asked for, None where they cannot be read: a chunk lies on one host."""
+    return sum(chunk.count for chunk in chunks_of(settings)) or None
 
 
 def _lines_in_all(settings: Settings, site: Site) -> Optional[int]:

@@ -147,6 +147,7 @@ class Allocation(NamedTuple):
     node_file: Optional[Tuple[int, ...]] = None  # lines of each node in PBS_NODEFILE; None unknown, or no PBS
     gpus: Optional[int] = None  # of the whole job, where that is all that was asked for and nothing gives it more
     gpus_asked: Optional[int] = None  # the same where nodes of its own may give it more
+    most_nodes: Optional[int] = None  # where `nodes` is unknown: more it cannot be
 
 
 class LaunchPlan(NamedTuple):

@@ -40,7 +40,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _finding(step: Step, breach: Breach, together: int, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     inner = step.links[-1]
-    says = "%s starts all ranks of a node, but %d copies of it would start on each node" % (inner.name, together)
+    where = "each node" if step.nodes or together == 1 else "some node"  # where nobody knows how many nodes there are
+    says = "%s starts all ranks of a node, but %d copies of it would start on %s" % (inner.name, together, where)
     outer = next((link for link in step.links if link.name in OUTER), step.links[0])
     return Finding("MPL301", says, outer.name_span, True, fixes=tuple(_fixes(step, outer, plan, job, site)),
                    help="start one task per node")  # fmt: skip
