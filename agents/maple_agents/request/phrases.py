@@ -201,8 +201,6 @@ def _stands(words: Sequence[Token], at: int, taken: int, hit: Phrase, text: str)
         return False
     spelling = text[words[at].start : last.end]
     before = words[at - 1].lex if at else ""
-    if hit.name == WISH and re.match(r"-\w", text[last.end : last.end + 2]):
-        return False  # of a longer name: "debug-scaling"
     if hit.name == "gpu" and taken > 1 and words[at].kind == WORD and len(words[at].text) < 3:
         return False  # "a 2-node job" names no A2
     if squeezed(spelling) == "3d" and "D" not in spelling:
