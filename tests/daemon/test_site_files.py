@@ -30,9 +30,10 @@ def test_every_file_is_without_mistakes(path: Path) -> None:
     assert parse(path.read_bytes(), path.name).id == path.stem
 
 
-def test_all_twelve_clusters_and_both_generic_ones_are_known() -> None:
+def test_all_clusters_of_the_facts_and_both_generic_ones_are_known() -> None:
     """The example is not a site."""
-    assert set(sites.ids()) == {*FACTS, "generic-slurm", "generic-pbs"}
+    known = {*FACTS, "generic-slurm", "generic-pbs"}
+    assert set(sites.ids()) == known, "a site that is added is added to tests/cases/sites/facts.json too (CONTRIBUTING)"
 
 
 @pytest.mark.parametrize("name", FACTS)
@@ -107,12 +108,12 @@ def test_the_schema_is_that_of_the_model() -> None:
 
 
 def test_only_the_launcher_of_another_centre_or_scheduler_is_absent() -> None:
-    """No page says of another one that it does not exist: ibrun is TACC's, srun is Slurm's."""
+    """No page says of another one that it does not exist: ibrun is TACC's, srun is Slurm's. A file may leave it out."""
     for name in FACTS:
         site = sites.load(name)
         absent = {one.name for one in site.launchers if one.state == "absent"}
-        expected = (set() if name.startswith("tacc-") else {"ibrun"}) | ({"srun"} if site.scheduler == "pbs" else set())
-        assert absent == expected, name
+        may_be = (set() if name.startswith("tacc-") else {"ibrun"}) | ({"srun"} if site.scheduler == "pbs" else set())
+        assert absent <= may_be, name
 
 
 @pytest.mark.parametrize("site_id", sorted(path.stem for path in (ROOT / "site_configs").glob("*.toml")))

@@ -53,6 +53,17 @@ def files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
     return [CompletionItem(incomplete, type="file")]
 
 
+# The option of every command that reads logs.
+log_files = click.option(
+    "--log",
+    "logs",
+    multiple=True,
+    metavar="FILE",
+    shell_complete=files,
+    help="Read this log, or the logs in this folder; may be said several times.",
+)
+
+
 def folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Folders, as the shell itself finds them."""
     from click.shell_completion import CompletionItem

@@ -125,6 +125,9 @@ def _of_module(name: bytes) -> Tuple[bytes, ...]:
     return (path + b".py", path + b"/__main__.py")
 
 
+_SEPARATOR = re.compile(rb"[-_.]")
+
+
 class Named(NamedTuple):
     """A value that the program is told by name: `--trainer.num-nodes=2`, `--tp 4`, `trainer.num_nodes=2` (Hydra).
 
@@ -156,22 +159,9 @@ def named_values(program: Sequence[bytes]) -> Iterator[Named]:
             yield Named(index + 1, name, last, program[index + 1])
 
 
-def value_of(program: Sequence[bytes], ending: str) -> Tuple[int, bytes]:
-    """Return (index of the word, value) of `--NAME=VALUE` or `--NAME VALUE` where NAME ends with *ending*.
-
-    (-1, b"") where there is none.
-    """
-    for index, word in enumerate(program):
-        name, equals, value = word.partition(b"=")
-        if not name.startswith(b"--") or not _named(name, ending):
-            continue
-        if equals:
-            return index, value
-        if index + 1 < len(program):
-            return index + 1, program[index + 1]
-    return -1, b""
-
-
-def _named(name: bytes, ending: str) -> bool:
-    words = name[2:].decode("utf-8", "replace").replace("-", "_").replace(".", "_")
-    return words == ending or words.endswith("_" + ending)
+def value_of(program: Sequence[bytes], word: bytes) -> Optional[Named]:
+    """Return the first value of a long option with *word* as its name's last word: `--dist-backend=nccl`."""
+    for named in named_values(program):
+        if named.name.startswith(b"--") and _SEPARATOR.split(named.name)[-1] == word:
+            return named
+    return None

@@ -24,14 +24,7 @@ if TYPE_CHECKING:
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.argument("job", metavar="[JOBID|last]", required=False, shell_complete=completion.job_or_file)
 @click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED)
-@click.option(
-    "--log",
-    "logs",
-    multiple=True,
-    metavar="FILE",
-    shell_complete=completion.files,
-    help="Read this log, or the logs in this folder; may be said several times.",
-)
+@completion.log_files
 @click.option("--script", metavar="FILE", shell_complete=completion.files, help="The batch script that was submitted.")
 @click.option(
     "--site", "site_id", metavar="ID", shell_complete=completion.sites, help="The site it ran on, if not this one."

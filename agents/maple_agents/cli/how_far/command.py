@@ -22,14 +22,7 @@ ALARM, UNKNOWN = 3, 1
 
 @click.command()
 @click.argument("job", metavar="[JOBID|LOG]", required=False, shell_complete=completion.job_or_file)
-@click.option(
-    "--log",
-    "logs",
-    multiple=True,
-    metavar="FILE",
-    shell_complete=completion.files,
-    help="Read this log, or the logs in this folder; may be said several times.",
-)
+@completion.log_files
 @click.option("--watch", is_flag=True, help="Show it again and again, in place, until the job is over.")
 @click.option("--every", metavar="SECONDS", type=click.IntRange(2, 3600), default=15, show_default=True,
               help="With --watch: how often the logs are read.")  # fmt: skip

@@ -26,7 +26,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not site.interface or any(name in job.source or name in job.submission.environment for name in _NAMES):
         return
     for step in plan.steps:
-        if (step.nodes or 1) > 1 and value_of(step.program, "backend")[1] == b"gloo":
+        backend = value_of(step.program, b"backend")
+        if (step.nodes or 1) > 1 and backend is not None and backend.value == b"gloo":
             yield Finding("MPL506", "gloo on several nodes, and the network interface is not set",
                           step.program_span or step.span, help="export GLOO_SOCKET_IFNAME=%s" % site.interface,
                           site_fact="network.interface")  # fmt: skip

@@ -13,7 +13,7 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import judged
-from ..program_text import programs, value_of
+from ..program_text import place_of, programs, value_of
 
 _CUDA = re.compile(rb"""torch\.cuda\.set_device\(|init_process_group\(\s*(?:backend\s*=\s*)?['"]nccl['"]""")
 _OTHERWISE = (b"xpu", b"is_available", b"xccl", b"accelerator")
@@ -35,9 +35,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not judged(job, site) or not kinds or any(kind.gpu_vendor != "intel" or not kind.gpus for kind in kinds):
         return
     for step in plan.steps:
-        index, value = value_of(step.program, "backend")
-        if value == b"nccl" and not step.maybe:
-            where = step.program_spans[index]
+        backend = value_of(step.program, b"backend")
+        if backend is not None and backend.value == b"nccl" and not step.maybe:
+            where = place_of(backend, step)
             fix = _xccl(job.source, where) if where is not None else None
             yield Finding("MPL507", "backend nccl, but the nodes it may run on have Intel GPUs", where or step.span,
                           True, fixes=(fix,) if fix is not None else (),
