@@ -10,6 +10,9 @@ from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.edits import Fix
 from maple_submit_filter.types.submission import Submission
 
+Safeness = Literal["safe", "ask", "tell"]  # of a cure: applied when told to, asked for each time, left to people
+Author = Literal["rule", "case", "model"]  # who names a cause
+
 
 class Severity(IntEnum):
     """How bad a line sounds, by its own words; not whether the job died of it."""
@@ -180,7 +183,7 @@ class Cure:
 
     kind: str
     says: str
-    safety: str = "tell"
+    safety: Safeness = "tell"
     script: bytes | None = None
     argv: tuple[bytes, ...] | None = None
     fix: Fix | None = None
@@ -205,7 +208,7 @@ class Cause:
     confidence: float
     evidence: tuple[Evidence, ...] = ()
     values: dict[str, str] = field(default_factory=dict)
-    by: str = "rule"
+    by: Author = "rule"
     likely: bool = False
     voters: tuple[str, ...] = ()
 

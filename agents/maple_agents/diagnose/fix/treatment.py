@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from maple_submit_filter.answer.decision import Decision, Rewritten, at_home, decide, examined, understood
 from maple_submit_filter.bash.check import parses
@@ -21,7 +21,7 @@ from ...templates.knowledge.entries import Entry, Remedy
 from ..diagnosis import said
 from ..recognise.log_facts import facts
 from ..scheduler_words import all_spoken, foreign, spoken
-from ..values import Cause, Cure, Diagnosis, Digest
+from ..values import Cause, Cure, Diagnosis, Digest, Safeness
 from .kinds.insertion import without_footer
 from .registry import MADE, Given
 
@@ -166,7 +166,7 @@ def _whole(plain: Cure, fix: Fix, after: Submission, diagnosis: Diagnosis) -> Cu
     return replace(
         plain,
         says=": ".join(filter(None, [plain.says, "; ".join(says)])),
-        safety=fix.safety,
+        safety=cast("Safeness", fix.safety),  # types/edits.Safety: these three words
         script=without_footer(script) if script is not None and script != asked.script else None,
         argv=argv if argv != asked.argv else None,
         fix=fix,
@@ -181,7 +181,7 @@ def _as_checked(decision: Decision | None, diagnosis: Diagnosis) -> Cure | None:
     return _of_rules(better, "safe" if better is decision.repaired else "ask", diagnosis)
 
 
-def _of_rules(better: Rewritten, safety: str, diagnosis: Diagnosis) -> Cure:
+def _of_rules(better: Rewritten, safety: Safeness, diagnosis: Diagnosis) -> Cure:
     asked = diagnosis.case.asked
     argv = better.argv if asked and better.argv != asked.argv else None
     says = "; ".join(better.says)

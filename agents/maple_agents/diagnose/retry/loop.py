@@ -15,7 +15,8 @@ import click
 
 from ...base import drawing
 from ..read.templates import template
-from ..tell.safe import safe, safe_object
+from ..tell import schema
+from ..tell.safe import safe
 from ..values import Cure, Diagnosis
 
 
@@ -190,31 +191,23 @@ def _near(path: str) -> str:
 
 def story_json(story: Story) -> dict[str, object]:
     """Return the keys that rounds add to the JSON of `maple-fix`; every text may be shown as it is."""
-    made = safe_object({
-        "rounds": [_told(attempt) for attempt in story.attempts],
-        "ended": {
-            "how": story.end.value,
-            "why": story.why or None,
-            "first_try": story.end is End.RAN and len(story.attempts) == 1,
-            "rounds": len(story.attempts),
-        },
-    })  # fmt: skip
-    assert isinstance(made, dict)
-    return made
+    first_try = story.end is End.RAN and len(story.attempts) == 1
+    end = schema.End(how=story.end.value, why=story.why or None, first_try=first_try, rounds=len(story.attempts))
+    return {"rounds": [_round(attempt).dumped() for attempt in story.attempts], "ended": end.dumped()}
 
 
-def _told(attempt: Attempt) -> dict[str, object]:
-    first = attempt.after.causes[0]
-    return {
-        "round": attempt.number,
-        "fix": {"kind": attempt.cure.kind, "says": attempt.cure.says, "safety": attempt.cure.safety},
-        "copy": attempt.copy,
-        "how": attempt.how,
-        "job": attempt.job or None,
-        "state": attempt.state,
-        "ran": attempt.ran,
-        "cause": {"class": first.cause, "says": first.says, "confidence": round(first.confidence, 2)},
-    }
+def _round(attempt: Attempt) -> schema.Round:
+    first, cure = attempt.after.causes[0], attempt.cure
+    return schema.Round(
+        round=attempt.number,
+        fix=schema.RoundFix(kind=cure.kind, says=cure.says, safety=cure.safety),
+        copy_=attempt.copy,
+        how=attempt.how,
+        job=attempt.job or None,
+        state=attempt.state,
+        ran=attempt.ran,
+        cause=schema.Cause(cause=first.cause, says=first.says, confidence=round(first.confidence, 2)),
+    )
 
 
 def complained(text: str) -> None:

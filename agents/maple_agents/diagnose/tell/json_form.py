@@ -1,90 +1,86 @@
-"""What `maple-fix --json` prints. The shape is stable, and written down in `schema.py`: other programs read it."""
+"""A diagnosis as `maple-fix --json` prints it, in the shape of `schema.py`, which is stable: other programs read it."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
 
 from ...ask.submission import GENERIC
 from ...base.difference import unified
 from ...templates.knowledge import meanings
 from ..fix.registry import whole
 from ..values import Case, Cause, Cure, Diagnosis, Evidence
+from . import schema
 from .page_rows import short
-from .safe import safe_lines, safe_object, safe_script, safe_words
+from .safe import safe_lines, safe_script, safe_words
 from .site_help import here
 
-VERSION = 1  # of the shape; a key that is added does not change it
+VERSION: Literal[1] = 1  # of the shape; a key that is added does not change it
 Object = dict[str, object]
 
 
 def as_json(diagnosis: Diagnosis) -> Object:
     """Return a diagnosis as JSON; what is not known is null, or an empty list. Every text may be shown as it is."""
-    made = safe_object(_told(diagnosis))
-    assert isinstance(made, dict)
-    return made
+    return answer(diagnosis).dumped()
 
 
-def _told(diagnosis: Diagnosis) -> Object:
+def answer(diagnosis: Diagnosis) -> schema.Answer:
+    """Return a diagnosis in the shape that programs read."""
     first, ended = diagnosis.causes[0], diagnosis.case.ended
-    return {
-        "version": VERSION,
-        "job": ended.id or None,
-        "site": diagnosis.case.site.id,
-        "site_known_by": diagnosis.case.site_known_by or None,
-        "state": None if ended.state == "unknown" else ended.state,
-        "exit_code": ended.exit_code,
-        "cause": _cause(first),
-        "evidence": _lines(first.evidence),
-        "cascade": _lines(diagnosis.cascade),
-        "fixes": [_cure(cure, diagnosis) for cure in diagnosis.cures],
-        "by": first.by,
-        "others": [{**_cause(cause), "evidence": _lines(cause.evidence)} for cause in diagnosis.causes[1:]],
-        "excerpt": _lines(diagnosis.excerpt),
-        "documents": [
-            {"file": cited.file, "line": cited.line, "heading": cited.heading, "text": cited.text}
+    return schema.Answer(
+        version=VERSION,
+        job=ended.id or None,
+        site=diagnosis.case.site.id,
+        site_known_by=diagnosis.case.site_known_by or None,
+        state=None if ended.state == "unknown" else ended.state,
+        exit_code=ended.exit_code,
+        cause=schema.Cause(**_cause(first)),
+        evidence=_lines(first.evidence),
+        cascade=_lines(diagnosis.cascade),
+        fixes=[_cure(cure, diagnosis) for cure in diagnosis.cures],
+        by=first.by,
+        others=[schema.Other(**_cause(cause), evidence=_lines(cause.evidence)) for cause in diagnosis.causes[1:]],
+        excerpt=_lines(diagnosis.excerpt),
+        documents=[
+            schema.Passage(file=cited.file, line=cited.line, heading=cited.heading, text=cited.text)
             for cited in diagnosis.cited
         ],
-        "advice": diagnosis.advice or None,
-        "here": list(here(diagnosis)),
-        "next": list(steps(diagnosis)),
-        "again": _again(first),
-        "missing": list(diagnosis.case.missing),
-        "notes": list(diagnosis.case.notes),
-    }
+        advice=diagnosis.advice or None,
+        here=list(here(diagnosis)),
+        next=list(steps(diagnosis)),
+        again=_again(first),
+        missing=list(diagnosis.case.missing),
+        notes=list(diagnosis.case.notes),
+    )
 
 
-def _cause(cause: Cause) -> Object:
-    return {
-        "class": cause.cause,
-        "says": cause.says,
-        "confidence": round(cause.confidence, 2),
-        "likely": cause.likely,
-        "voters": list(cause.voters),
-    }
+def _cause(cause: Cause) -> dict[str, Any]:
+    return {"cause": cause.cause, "says": cause.says, "confidence": round(cause.confidence, 2), "likely": cause.likely,
+            "voters": list(cause.voters)}  # fmt: skip
 
 
-def _again(cause: Cause) -> Object | None:
+def _again(cause: Cause) -> schema.Again | None:
     """Return whether the same job is worth running again, None where no class is known that would tell."""
     known = meanings().get(cause.cause)
-    return None if known is None else {"helps": known.again, "because": known.because}
+    return None if known is None else schema.Again(helps=known.again, because=known.because)
 
 
-def _lines(lines: Iterable[Evidence]) -> list[Object]:
-    return [{"file": evidence.file, "line": evidence.line, "text": evidence.text} for evidence in lines]
+def _lines(lines: Iterable[Evidence]) -> list[schema.Line]:
+    return [schema.Line(file=evidence.file, line=evidence.line, text=evidence.text) for evidence in lines]
 
 
-def _cure(cure: Cure, diagnosis: Diagnosis) -> Object:
-    return {
-        "kind": cure.kind,
-        "says": cure.says,
-        "safety": cure.safety,
-        "diff": difference(cure, diagnosis) or None,
-        "argv": None if cure.argv is None else safe_words(cure.argv),
-        "steps": [filled(step, diagnosis) for step in cure.steps],
-        "held_back": cure.held_back or None,
-    }
+def _cure(cure: Cure, diagnosis: Diagnosis) -> schema.Fix:
+    return schema.Fix(
+        kind=cure.kind,
+        says=cure.says,
+        safety=cure.safety,
+        diff=difference(cure, diagnosis) or None,
+        argv=None if cure.argv is None else safe_words(cure.argv),
+        steps=[filled(step, diagnosis) for step in cure.steps],
+        held_back=cure.held_back or None,
+    )
 
 
 def difference(cure: Cure, diagnosis: Diagnosis) -> str:

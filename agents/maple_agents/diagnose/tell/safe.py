@@ -46,14 +46,3 @@ def _behind(before: str, word: str) -> str:
         return alone
     told = masked("%s '%s'" % (before, word.replace("'", '"')))
     return MASK if told == "%s '%s'" % (before, MASK) else word
-
-
-def safe_object(value: object) -> object:
-    """Return a value for JSON with every text in it as `safe`, except what stands under "diff" and "argv"."""
-    if isinstance(value, str):
-        return safe(value)
-    if isinstance(value, dict):
-        return {key: one if key in ("diff", "argv") else safe_object(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [safe_object(one) for one in value]
-    return value

@@ -1,4 +1,4 @@
-"""The shape of what `maple-fix --json` prints, as types, and the JSON schema that is made of them.
+"""The shape of what `maple-fix --json` prints: its answers are made of these types, and its JSON schema too.
 
 `fix.schema.json` beside this file is that schema; a test keeps it current. Within a version keys may be added,
 and new names of classes and kinds; none is taken away or changes its meaning.
@@ -7,28 +7,36 @@ and new names of classes and kinds; none is taken away or changes its meaning.
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, Optional
+from typing import Annotated, Any, Literal, Optional
 
 from maple_submit_filter.types.job_records import STATES
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from ...templates.knowledge.entries import CLASSES, FIX_KINDS
+from .safe import safe
 
 FILE = "fix.schema.json"
+
+
+Text = Annotated[str, BeforeValidator(safe)]  # as it may be shown, whatever it was made of
 
 
 class Shape(BaseModel):
     """Keys that are not named here may come; those that are named are all there."""
 
-    model_config = ConfigDict(strict=True, extra="allow")
+    model_config = ConfigDict(strict=True, extra="allow", populate_by_name=True)
+
+    def dumped(self) -> dict[str, object]:
+        """Return it as JSON has it; keys that were not given are left out."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
 
 
 class Line(Shape):
     """A line that stands so in a log or in the script, secrets masked. *line* counts from 1; 0: the file as a whole."""
 
-    file: str
+    file: Text
     line: int = Field(ge=0)
-    text: str
+    text: Text
 
 
 class Cause(Shape):
@@ -36,11 +44,13 @@ class Cause(Shape):
     it is no more than that. *voters*: who names it, "entries" of the knowledge base or "lines" that are alike.
     """
 
-    cause: str = Field(alias="class", json_schema_extra={"examples": list(CLASSES)})
-    says: str
+    cause: Text = Field(
+        validation_alias="class", serialization_alias="class", json_schema_extra={"examples": list(CLASSES)}
+    )
+    says: Text
     confidence: float = Field(ge=0, le=1)
     likely: bool = False
-    voters: list[str] = []
+    voters: list[Text] = []
 
 
 class Other(Cause):
@@ -55,29 +65,29 @@ class Fix(Shape):
     *held_back*: why a change is not offered.
     """
 
-    kind: str = Field(json_schema_extra={"examples": list(FIX_KINDS)})
-    says: str
+    kind: Text = Field(json_schema_extra={"examples": list(FIX_KINDS)})
+    says: Text
     safety: Literal["safe", "ask", "tell"]
     diff: Optional[str]
     argv: Optional[list[str]]
-    steps: list[str]
-    held_back: Optional[str]
+    steps: list[Text]
+    held_back: Optional[Text]
 
 
 class Passage(Shape):
     """What a document of the site says; *line* 0: not known."""
 
-    file: str
+    file: Text
     line: int = Field(ge=0)
-    heading: str
-    text: str
+    heading: Text
+    text: Text
 
 
 class RoundFix(Shape):
     """The fix that a round tried."""
 
-    kind: str
-    says: str
+    kind: Text
+    says: Text
     safety: Literal["safe", "ask", "tell"]
 
 
@@ -86,26 +96,28 @@ class Round(Shape):
 
     round: int
     fix: RoundFix
-    copy_: str = Field(alias="copy")
-    how: str
-    job: Optional[str]
-    state: str
+    copy_: Text = Field(validation_alias="copy", serialization_alias="copy")
+    how: Text
+    job: Optional[Text]
+    state: Text
     ran: bool
     cause: Cause
 
 
 class End(Shape):
-    """Why there was no further round."""
+    """Why there was no further round, after how many; *first_try*: the first one ran."""
 
-    how: str
-    why: Optional[str]
+    how: Text
+    why: Optional[Text]
+    first_try: bool = False
+    rounds: int = 0
 
 
 class Again(Shape):
     """Whether running the same job once more may help, and why."""
 
     helps: Literal["no", "perhaps", "yes"]
-    because: str
+    because: Text
 
 
 class Answer(Shape):
@@ -119,10 +131,10 @@ class Answer(Shape):
     """
 
     version: Literal[1]
-    job: Optional[str]
-    site: str
-    site_known_by: Optional[str]
-    state: Optional[str] = Field(json_schema_extra={"examples": list(STATES)})
+    job: Optional[Text]
+    site: Text
+    site_known_by: Optional[Text]
+    state: Optional[Text] = Field(json_schema_extra={"examples": list(STATES)})
     exit_code: Optional[int]
     cause: Cause
     evidence: list[Line]
@@ -132,14 +144,14 @@ class Answer(Shape):
     others: list[Other]
     excerpt: list[Line]
     documents: list[Passage]
-    advice: Optional[str]
-    here: list[str]
-    next: list[str]
+    advice: Optional[Text]
+    here: list[Text]
+    next: list[Text]
     again: Optional[Again]
-    missing: list[str]
-    notes: list[str]
-    written: Optional[str] = None
-    submitted: Optional[str] = None
+    missing: list[Text]
+    notes: list[Text]
+    written: Optional[Text] = None
+    submitted: Optional[Text] = None
     rounds: Optional[list[Round]] = None
     ended: Optional[End] = None
 
