@@ -53,13 +53,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _without_gpus(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """Yield that NCCL is to be used on nodes without any GPU."""
     for step in plan.steps:
-        index, value = value_of(step.program, "backend")
-        if value == b"nccl" and not step.maybe and step.groups:
+        backend = value_of(step.program, b"backend")
+        if backend is not None and backend.value == b"nccl" and not step.maybe and step.groups:
             with_gpus = tuple(kind.name for kind in site.kinds if kind.gpus)
             ranks = step.groups[0].ranks_per_node
             fixes = tuple(moves(job, site, needs_of(job, ranks), with_gpus, "MPL507"))[:3]
             yield Finding("MPL507", "backend nccl, but the nodes it may run on have no GPU",
-                          step.program_spans[index] or step.span, True, fixes=fixes,
+                          place_of(backend, step) or step.span, True, fixes=fixes,
                           help="choose a partition with GPUs, or the backend gloo")  # fmt: skip
 
 
