@@ -63,7 +63,7 @@ def test_the_first_in_time_is_the_cause():
 
 def test_what_others_say_of_a_death_is_no_cause():
     """Words of ranks that lost another one are cascade, wherever they stand."""
-    found = diagnose(case(), digest(event(1, "closed by peer"), event(2, "boom there")), None, KNOWN)
+    found = diagnose(case(), digest(event(1, "closed by peer"), event(2, "boom there")), None, KNOWN, lambda _: None)
     assert [one.cause for one in found.causes] == ["code_error"]
     assert [one.text for one in found.cascade] == ["closed by peer"]
 
@@ -123,7 +123,7 @@ def test_a_sentence_names_what_the_log_says():
 def test_one_cause_may_explain_another(explains):
     """An entry says which ids or classes are its consequences; those are cascade then."""
     known = {**KNOWN, "boom": entry("boom (?P<what>.+)", explains=explains)}
-    found = diagnose(case(), digest(event(1, "disk full"), event(2, "boom there")), None, known)
+    found = diagnose(case(), digest(event(1, "disk full"), event(2, "boom there")), None, known, lambda _: None)
     assert [one.cause for one in found.causes] == ["code_error"]
     assert [one.text for one in found.cascade] == ["disk full"]
 

@@ -21,8 +21,8 @@ from .telling import Candidate, Voter, candidates, weights_in_force
 
 FILE = "sureness.json"
 AGREED = 0.4  # strength from which a vote for the same class counts as one
-SURE = 0.95  # confidence from which a cause that both name is more than likely
-LEAST = 0.66  # confidence below which no cause is named: two in three
+SURE = 0.97  # confidence from which a cause that both name is more than likely
+LEAST = 0.5  # confidence below which no cause is named: more likely than not
 ALONE = 0.8  # strength from which the lines may name a cause that no entry does
 NO_CLASS = (FOLLOWS, "none")
 
