@@ -10,6 +10,7 @@ from maple_submit_filter.answer.decision import Decision, Rewritten, decide
 from maple_submit_filter.answer.fate import offers
 from maple_submit_filter.answer.reply import changed_lines, handed_over
 from maple_submit_filter.answer.terminal import Told, told
+from maple_submit_filter.repair.certainty import NOT_SURE, UNNAMED
 from maple_submit_filter.repair.search import State, _its_doing, repair, shown
 from maple_submit_filter.site.facts import GENERIC_SLURM
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
@@ -145,7 +146,8 @@ def test_what_is_not_read_as_a_job_is_not_explained() -> None:
     unsure = GENERIC_SLURM._replace(unsure=("network",))
     asked = submitted(script(30, 1), b"--nodes")
     assert deciding.understood(asked._replace(argv=(b"sbatch", b"--nodes")), None) is None
-    decision = Decision("unread", why="sbatch refuses the command line")
+    found = Finding("MPL203", "eight ranks", None, help=NOT_SURE + UNNAMED)
+    decision = Decision("findings", (found,))
     assert deciding.explained(decision, asked._replace(argv=(b"sbatch", b"--nodes")), unsure, None) == decision
 
 
