@@ -88,10 +88,12 @@ def test_the_users_word_counts_at_once() -> None:
     """Of the same job too."""
     mark = signature(made(cause="unknown"))
     known = confirmed("2", mark, "shm_too_small", "", [], 5.0)
-    for job in ("2", "3"):
+    for job, note in (
+        ("2", "you said that this job was shm_too_small"), ("3", "as in job 2, which was shm_too_small, you said"),
+    ):  # fmt: skip
         found = recalled(made(job, "unknown"), known)
         assert (found.causes[0].cause, found.causes[0].by) == ("shm_too_small", "case")
-        assert found.case.notes == ("as in job 2, which was shm_too_small, you said",)
+        assert found.case.notes == (note,)
 
 
 def test_the_users_word_stands_in_place_of_what_was_said() -> None:
