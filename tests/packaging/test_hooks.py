@@ -116,7 +116,7 @@ def test_a_job_that_is_refused_says_why(cluster, words, monkeypatch):
         "#!/bin/sh\ntest \"$1\" = --version && exec echo slurm 24.11\necho 'no account' >&2\nexit 1\n"
     )
     said = cluster.admin("doctor", "--job", "--wait", "1").output
-    assert "sbatch took no job: no account" in said and "name what it wants behind --" in said
+    assert "sbatch took no job: no account" in said and "name behind -- what it wants" in said
 
 
 def test_words_without_a_job_are_refused(cluster, words):

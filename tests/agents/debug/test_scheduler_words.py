@@ -32,7 +32,7 @@ ASKED = {
     b"mpiexec -n 2 --ppn 1 %s\n",
 }
 # What Slurm's or PBS's own programs print tells of that scheduler, whatever is here.
-_ITS_OWN = re.compile(r"slurm|srun|sbatch|salloc|qsub|=>> PBS|mom|pbs", re.IGNORECASE)
+_ITS_OWN = re.compile(r"slurm|srun|sbatch|salloc|scontrol|qsub|=>> PBS|mom|pbs", re.IGNORECASE)
 _OF_THE_LOG = ("evidence", "cascade", "excerpt", "documents", "diff", "argv", "notes", "missing", "others")
 
 

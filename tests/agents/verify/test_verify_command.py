@@ -192,7 +192,7 @@ def test_what_kill_9_leaves_the_next_one_clears(called):
         (["verify", "--site", "generic-slurm"], "there is no launch template"),
         (["verify", "--site", "ncsa-delta", "--template", "no-such"], "there is no launch template no-such"),
         (["verify", "--site", "ncsa-delta", "--template", "python-over-ibrun"], "is not for ncsa-delta"),
-        (["verify", "--mini-app", "nothing", "x"], "'nothing'"),
+        (["verify", "--mini-app", "nothing", "x"], "--mini-app nothing: there is no such value"),
         (["verify", "--site", "ncsa-delta", "--apply"], "there is no script to fix"),
     ],
 )

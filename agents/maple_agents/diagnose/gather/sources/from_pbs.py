@@ -67,7 +67,8 @@ def reason_of(job: Job) -> str:
     return ", ".join(part for part in parts if part)
 
 
-_RAN = re.compile(r"Job run at .*?(?: and (?:finished|failed))?", re.DOTALL)  # each job has it; a reason comes behind
+# Each job has it. Behind "and" stands how it ended: of itself, or by a reason such as "terminated by ann@login1".
+_RAN = re.compile(r"Job run at (?:(?! and (?!finished$|failed$)).)*", re.DOTALL)
 
 
 def made_up(status: str) -> str:
