@@ -52,7 +52,7 @@ def make(
     if isinstance(plan, Lacking):
         return plan
     script = compose(plan)
-    checked(script, cluster, plan.layout.ranks_per_node < plan.layout.gpus_per_node)
+    checked(script, cluster)
     return Made(script, plan, plan.advice)
 
 
@@ -131,17 +131,17 @@ class Mistaken(ValueError):
     """A script of ours breaks a rule: our mistake, said in one line. Nothing is written."""
 
 
-def checked(script: bytes, cluster: Cluster, fewer_ranks: bool = False) -> Decision:
+def checked(script: bytes, cluster: Cluster) -> Decision:
     """Return what `maple check` decides of *script* on *cluster*. Raises `Mistaken` where it is not clean.
 
-    *fewer_ranks*: than GPUs are what was said, so that it is no mistake of ours that some have none. What the site
-    says does not work there can only have been asked for; `Refused` says why it cannot be had.
+    GPUs without a rank are advice, and what was said: one process may drive them all. What the site says does not work
+    there can only have been asked for; `Refused` says why it cannot be had.
     """
     from maple_submit_filter.answer.decision import decide
     from maple_submit_filter.bash.check import parses
 
     decision = decide(submission(script, cluster.site.scheduler), cluster.site)
-    mistakes = [finding for finding in decision.findings if not (fewer_ranks and finding.code == UNDER_USE)]
+    mistakes = [finding for finding in decision.findings if finding.code != UNDER_USE]
     if mistakes or decision.verdict == "unread":
         first = mistakes[0] if mistakes else None
         if first is not None and (first.site_fact.startswith("unfit.") or first.code in _OF_THE_SIZE):
