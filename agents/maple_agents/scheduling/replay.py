@@ -6,6 +6,7 @@ Thus figures are compared with those of `easy` on the same pool, not with the wa
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -42,7 +43,7 @@ class Rule(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """*recorded*: waits as they were, None where the accounting lacks them; *rows*: the policies, on the same pool.
+    """*recorded*: waits as they were; *rows*: the policies, on the same pool.
 
     *foretold*: share of jobs that had a forecast when they came. *left_out*: jobs without a size or a run.
     """
@@ -100,9 +101,8 @@ def size(run: Run, unit: str) -> int:
     return (run.asked.work.gpus if unit == "gpus" else run.asked.work.nodes) or 0
 
 
-def _jobs(runs: Iterable[Run], unit: str, played: Iterable[Played]) -> Iterable[Job]:
+def _jobs(runs: Sequence[Run], unit: str, played: Iterable[Played]) -> Iterable[Job]:
     """Yield the jobs; what no limit is known of may be counted on to end when the longest limit of all is over."""
-    runs = list(runs)
     longest = max((run.asked.limit or run.seconds for run in runs), default=0.0)
     said = {id(each.run): each.said.seconds for each in played if isinstance(each.said, Forecast)}
     often, seen = Counter(run.asked.user for run in runs), Counter[str]()
@@ -128,19 +128,18 @@ def _as_recorded(runs: Sequence[Run], jobs: Sequence[Job]) -> Iterable[Ended]:
 
 
 def _rows(jobs: Sequence[Job], pool: int, step: Callable[[str], None]) -> Iterable[Row]:
-    bounded: tuple[Ordering, ...] = (
-        size_only.POLICY, shuffled_work.policy(jobs), forecast_work.policy(jobs), oracle_work.POLICY,
+    policies: tuple[tuple[Ordering, float], ...] = (
+        (fifo.POLICY, math.inf), (easy.POLICY, math.inf), (size_only.POLICY, OVERDUE),
+        (shuffled_work.policy(jobs), OVERDUE), (forecast_work.policy(jobs), OVERDUE), (oracle_work.POLICY, OVERDUE),
     )  # fmt: skip
-    for policy in (fifo.POLICY, easy.POLICY, *bounded):
-        ended = simulate(jobs, pool, policy, OVERDUE) if policy in bounded else simulate(jobs, pool, policy)
-        yield _row(policy.name, policy.says, ended)
+    for policy, overdue in policies:
+        yield _row(policy.name, policy.says, simulate(jobs, pool, policy, overdue))
         step(policy.name)
 
 
 def _row(name: str, says: str, ended: Sequence[Ended]) -> Row:
-    sizes = by(ended, lambda each: "%09d" % _class(each.job.size))
-    shown = {_class_name(int(key)): value for key, value in sizes.items()}
-    return Row(name, says, figures(ended), shown, by(ended, lambda each: each.job.group))
+    sizes = {_class_name(most): value for most, value in by(ended, lambda each: _class(each.job.size)).items()}
+    return Row(name, says, figures(ended), sizes, by(ended, lambda each: each.job.group))
 
 
 def _class(count: int) -> int:

@@ -178,10 +178,10 @@ def _shape(link: Link, takers: Tuple[str, ...], shell: Shell, scene: Scene) -> S
 
 def _only_node(link: Link, shell: Shell, scene: Scene) -> Optional[int]:
     """Return 1 where all ranks are on one node, however many they are; 0 where not even the first host is known."""
-    host = hosts(link, shell, scene)
-    if host is None:
+    named = hosts(link, shell, scene)
+    if named is None:
         return None if link.option(*FILES, *LISTS) is None else 0
-    return 1 if len(host) == 1 else None
+    return 1 if len(named) == 1 else None
 
 
 def _laid_out(found: Layout) -> StepShape:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Dict, List, NamedTuple
+from typing import Dict, List, NamedTuple, TypeVar
 
 from .jobs import Ended
+
+Group = TypeVar("Group", int, str)
 
 
 class Figures(NamedTuple):
@@ -39,11 +41,11 @@ def figures(ended: Sequence[Ended]) -> Figures:
     )
 
 
-def by(ended: Iterable[Ended], name: Callable[[Ended], str]) -> Dict[str, Figures]:
-    """Return the figures of each group that *name* makes, by its name."""
-    groups: Dict[str, List[Ended]] = defaultdict(list)
+def by(ended: Iterable[Ended], group_of: Callable[[Ended], Group]) -> Dict[Group, Figures]:
+    """Return the figures of each group that *group_of* makes, in the order of the groups."""
+    groups: Dict[Group, List[Ended]] = defaultdict(list)
     for each in ended:
-        groups[name(each)].append(each)
+        groups[group_of(each)].append(each)
     return {key: figures(group) for key, group in sorted(groups.items())}
 
 

@@ -152,16 +152,21 @@ def _instead(fitting: tuple[str, ...], load: Load, cluster: Cluster) -> str:
         return "%s would fit: about %.0f GB on %d GPUs" % (" or ".join(fitting), needs, load.ranks or 1)
     fewest = fewest_ranks(load.parameters, cluster.paradigms[_SHARDED[0]], load.gpu)
     says = "divided over all GPUs it takes at least %d of them" % (fewest or 0)
-    weights = BYTES["parameters"] * load.parameters / 1e9
-    return says + (
-        "; LoRA, where your program trains so, about %.0f GB (paradigm lora)" % weights if _lora(load, fitting) else ""
-    )
+    if not _lora(load, fitting):
+        return says
+    return says + "; LoRA, where your program trains so, about %.0f GB (paradigm lora)" % _weights(load)
 
 
 def _lora(load: Load, fitting: tuple[str, ...]) -> tuple[str, ...]:
     """Return "lora" where nothing else fits and the weights alone do: it trains few parameters besides them."""
-    assert load.parameters is not None and load.gpu is not None
-    return ("lora",) if not fitting and BYTES["parameters"] * load.parameters / 1e9 <= load.gpu else ()
+    assert load.gpu is not None
+    return ("lora",) if not fitting and _weights(load) <= load.gpu else ()
+
+
+def _weights(load: Load) -> float:
+    """Return the gigabytes of the parameters alone."""
+    assert load.parameters is not None
+    return BYTES["parameters"] * load.parameters / 1e9
 
 
 def _counted(count: int) -> str:
