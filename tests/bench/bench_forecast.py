@@ -8,8 +8,8 @@ import time
 import pytest
 from maple_agents.forecast.accounting import SACCT, read
 from maple_agents.forecast.lineages import Lineages
+from maple_agents.forecast.needs import Forecast, forecast
 from maple_agents.forecast.replay import Played, Score, coverage, play, score, shortened
-from maple_agents.forecast.run_time import Forecast, forecast
 
 from tests.agents.forecast import eagle
 from tests.agents.forecast.test_replay import asked, last

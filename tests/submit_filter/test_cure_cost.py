@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maple_submit_filter.cures.cost import cost, plainest_first
+from maple_submit_filter.repair.cost import cost, plainest_first
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 
 SOURCE = b"#!/bin/bash\nGPUS=4\nsrun torchrun --nproc-per-node=2 --master-addr=$HEAD train.py\n"

@@ -7,7 +7,7 @@ from typing import NamedTuple, Optional
 
 import pytest
 from maple_submit_filter.answer.decision import Decision, decide, understood
-from maple_submit_filter.repair.certainty import asks_for_less
+from maple_submit_filter.repair.cost import asks_for_less
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.job import Job as ReadJob
 from maple_submit_filter.types.submission import Submission

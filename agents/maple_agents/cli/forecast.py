@@ -12,8 +12,7 @@ from maple_submit_filter.answer.report import printable
 from . import completion
 
 if TYPE_CHECKING:
-    from ..forecast.memory import MemoryAdvice
-    from ..forecast.run_time import Forecast, NoForecast
+    from ..forecast.needs import Forecast, MemoryAdvice, NoForecast
     from ..forecast.runs import Asked, Run
     from ..forecast.sources import Known
 
@@ -58,16 +57,15 @@ def forecast(
     from ..ask.submission import answer
     from ..forecast import sources
     from ..forecast.lineages import Lineages
-    from ..forecast.memory import advise
-    from ..forecast.run_time import Forecast
-    from ..forecast.run_time import forecast as made
+    from ..forecast.needs import Forecast, memory_advice
+    from ..forecast.needs import forecast as made
 
     asked_script = answer(script, words, site_id)
     asked = sources.asked_of(asked_script, time.time())
     known = _from_file(accounting_file) if accounting_file else sources.known(asked, asked_script.site.scheduler, days)
     lineages = Lineages(known.runs)
     said = made(asked, lineages)
-    memory = advise(said.runs)
+    memory = memory_advice(said.runs)
     if as_json:
         click.echo(json.dumps(_as_json(asked, said, memory, known), indent=2))
     else:
@@ -91,7 +89,7 @@ def _from_file(path: str) -> "Known":
 
 
 def _show(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvice | None", known: "Known") -> None:
-    from ..forecast.run_time import Forecast
+    from ..forecast.needs import Forecast
 
     for line in sentences(asked, said, memory):
         click.echo(printable(line))
@@ -103,7 +101,7 @@ def _show(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvice |
 
 def sentences(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvice | None" = None) -> list[str]:
     """Return what is said to people: what is asked for, what is forecast and from what, what is advised."""
-    from ..forecast.run_time import Forecast
+    from ..forecast.needs import Forecast
 
     lines = [_forecast(asked, said) if isinstance(said, Forecast) else _none(said)]
     if isinstance(said, Forecast) and said.cut:
@@ -164,7 +162,7 @@ def _table(runs: "tuple[Run, ...]") -> None:
 
 
 def _as_json(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvice | None", known: "Known") -> Object:
-    from ..forecast.run_time import Forecast
+    from ..forecast.needs import Forecast
 
     none = None if isinstance(said, Forecast) else said
     return {

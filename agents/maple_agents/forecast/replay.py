@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .lineages import Lineages
-from .run_time import Forecast, NoForecast, forecast
+from .needs import Forecast, NoForecast, forecast
 from .runs import Asked, Run
 
 MARGIN = 600.0  # seconds that a shortened limit leaves at least

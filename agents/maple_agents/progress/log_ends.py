@@ -1,4 +1,7 @@
-"""Files into readings: the beginning for what is told once, the end for how far it is; bounded, whatever is in them."""
+"""Files into readings, and readings into how far the program is, with what follows and what is odd.
+
+Of a file the beginning is read for what is told once, the end for how far it is; bounded, whatever is in them.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,46 @@ from dataclasses import replace
 
 from ..diagnose.read.units.prefixes import Labels, labels, prefix
 from . import tails
+from .alarms import alarms
+from .course import course
+from .estimate import estimate
 from .formats import Formats
 from .recognition import Lines, Told
 from .tails import Window
-from .values import Mark, Observation, Reading, Said
+from .values import Mark, Observation, Progress, Reading, Run, Said, Total
 
 MOST_PIECES = 40_000  # of one file that are looked at
+UNKNOWN = Run()
 _LABELLED = re.compile(r"\s{0,6}(?:\[|\(|\d{1,6}: |[A-Za-z][\w.-]*\d[\w.-]* \d+: |[Rr]ank)")
+
+
+def progress(
+    paths: Sequence[str],
+    formats: Formats,
+    now: float,
+    run: Run = UNKNOWN,
+    hints: Sequence[Total | Said] = (),
+    ranks: Sequence[int | None] = (),
+) -> Progress:
+    """Return how far the program is that writes to *paths*. *ranks*: of files that are one rank's. Raises nothing."""
+    called = names(paths)
+    of = list(ranks) or [None] * len(paths)
+    return concluded([read(path, formats, rank, called[path]) for path, rank in zip(paths, of)], now, run, hints)
+
+
+def concluded(
+    readings: Sequence[Reading],
+    now: float,
+    run: Run = UNKNOWN,
+    hints: Sequence[Total | Said] = (),
+) -> Progress:
+    """Return what follows from *readings*."""
+    the_course = course(readings, hints)
+    left = estimate(the_course, run, now)
+    notes = tuple("%s: %s" % (reading.file, reading.wrong) for reading in readings if reading.wrong)
+    return Progress(
+        run, tuple(readings), the_course, left, alarms(the_course, left, run, now), now, (*run.notes, *notes)
+    )
 
 
 def read(path: str, formats: Formats, rank: int | None = None, name: str = "") -> Reading:

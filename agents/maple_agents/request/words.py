@@ -22,7 +22,7 @@ from . import (
     site_names,
     surroundings,
 )
-from .language import languages, lexemes, translation
+from .language import languages, lexemes
 from .language.lexemes import FROM, GPUS, RANKS, WISH, Line, Reading, counted, flowing
 from .language.words import Token, plain, tokens
 from .site_names import SiteNames
@@ -88,7 +88,7 @@ def read(text: str, *, clusters: Sequence[SiteNames] | None = None, nearest: Nea
     if languages.refusal(text):
         return Asked(Slots())
     those = tuple(clusters) if clusters is not None else _described()
-    english = translation.english(text, programs.read(translation.apart(text))[1])
+    english = languages.english(text, programs.read(languages.apart(text))[1])
     if english is not None:
         return _written(read_english(english.text, those, nearest), english, text)
     return read_english(text, those, nearest)
@@ -102,7 +102,7 @@ def read_english(text: str, those: tuple[SiteNames, ...], nearest: Nearest | Non
     return _with_nearest(asked, nearest) if nearest is not None else asked
 
 
-def _written(asked: Asked, english: translation.Translated, text: str) -> Asked:
+def _written(asked: Asked, english: languages.Translated, text: str) -> Asked:
     """Return *asked*, read from a translation, with the characters and words of the request as it was written."""
     slots = []
     for slot in asked.slots.values():

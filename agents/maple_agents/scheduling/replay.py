@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from ..forecast.needs import Forecast
 from ..forecast.replay import Played, Shortened, play, shortened
-from ..forecast.run_time import Forecast
 from ..forecast.runs import Run
 from .queueing.figures import Figures, by, figures, load
 from .queueing.jobs import Ended, Job, most_at_once

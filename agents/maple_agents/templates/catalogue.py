@@ -1,18 +1,27 @@
-"""Which compositions there are: by which launch templates a paradigm can be started on a site, the best first."""
+"""Which compositions there are: by which launch templates a paradigm can be started on a site, the best first.
+
+And the whole repository as one value for JSON: what an administrator keeps, compares or shows elsewhere.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from maple_submit_filter.launchers.registry import OVER
 from maple_submit_filter.site.facts import Site
+from pydantic import BaseModel
 
+from ..ask import sites
 from ..ask.sites import launch_templates as templates
 from ..ask.sites.launch_templates import LaunchFile
 from ..ask.sites.model import Ranks, SiteFile
-from .environments import Environment
+from ..base.tables import paths, read
+from . import environments, model_facts, paradigms
+from .environments import Environment, described
 from .paradigms import Paradigm
+from .proofs import composition_revision
 
 STATES = ("preferred", "present", "unknown", "discouraged")  # never by one that is absent
 _MPI = re.compile(r"(?:OMPI|PALS|PMIX|PMI|MPI)_[A-Z_]+")
@@ -48,6 +57,38 @@ def launch_words(launch_file: LaunchFile, environment: Environment | None, ranks
     """Return the template's `launch` with the words that the site wants of the outer launcher; slots unfilled."""
     outer, inner = launch_file.launch
     return [" ".join([outer, *_site_words(launch_file, environment, ranks_per_node)]), inner]
+
+
+def exported() -> dict[str, Any]:
+    """Return every part by kind and name, and what they make: for each site the launches of each paradigm.
+
+    The order is always the same, and nothing in it depends on where the files lie. Raises `ValueError`, `OSError`.
+    """
+    launches = {launch_file.name: launch_file for launch_file in templates.load()}
+    return {
+        "paradigms": {name: _plain(paradigms.load(name)) for name in paradigms.names()},
+        "launches": {name: _plain(launch_file) for name, launch_file in sorted(launches.items())},
+        "environments": {name: _plain(environments.load(name)) for name in environments.names()},
+        "models": {name: _plain(read(model_facts.Family, path)) for name, path in paths(model_facts.KIND).items()},
+        "sites": {site_id: compositions(site_id, list(launches.values())) for site_id in sites.ids()},
+    }
+
+
+def compositions(site_id: str, among: Sequence[LaunchFile] | None = None) -> dict[str, Any]:
+    """Return, by paradigm, the launch templates that start it on the site, the best first, each with its revision."""
+    here = described(site_id)
+    known = {name: paradigms.load(name) for name in paradigms.names()}
+    return {
+        name: [
+            {"launch": launch.name, "revision": composition_revision(here.site, paradigm, launch, here.environment)}
+            for launch in fitting(paradigm, here.site, here.file, among=among)
+        ]
+        for name, paradigm in known.items()
+    }
+
+
+def _plain(part: BaseModel | None) -> dict[str, Any]:
+    return part.model_dump(mode="json", exclude_defaults=True) if part is not None else {}
 
 
 def _site_words(launch_file: LaunchFile, environment: Environment | None, ranks_per_node: int) -> list[str]:

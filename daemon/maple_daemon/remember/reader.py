@@ -1,7 +1,8 @@
 """A process that reads what a submission is: `python3 -I reader.py SNAPSHOT FOLDER…`, questions on fd 0.
 
 It opens no file of a user's and holds nobody's state. Text that took the parser too long, or what breaks it, costs this
-process alone. Secrets are masked here, before anything is kept.
+process alone. Secrets are masked here, before anything is kept. A module of its own, for it is
+started as a script, with no path of the service.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The snapshot on disk: written whole or not at all, and the last one kept."""
+"""The snapshot on disk: written whole or not at all, and the last one kept.
+
+A module of its own, for every submission reads what it writes: nothing of the command that calls it decides how.
+"""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ def _cured(shown: State, state: State, site: Site) -> Decision:
 
 def _with_offers(state: State, again: Again) -> Repair:
     """Return what all offers lead to: none asks for less than the user does, unless it is the only change."""
-    from ..repair.certainty import asks_for_less
+    from ..repair.cost import asks_for_less
 
     def no_less(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
         after = again(job, source, argv)

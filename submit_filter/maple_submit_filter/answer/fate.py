@@ -143,7 +143,7 @@ def _next(state: State, start: State, site: Site) -> Optional[Tuple[Finding, Fix
 
 def _each(state: State, start: State, site: Site) -> Iterator[Tuple[Finding, Fix, State]]:
     """Yield each change that does what it says, and what it leads to; none asks for less where others are made too."""
-    from ..repair.certainty import asks_for_less
+    from ..repair.cost import asks_for_less
 
     def again(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
         changed = understood(job.submission._replace(script=source, argv=argv), job.read, job.peruse)

@@ -2,11 +2,6 @@
 
 A fact that is not held with high confidence proves nothing: a finding counts as proven only if it is found as well
 where each such fact is unknown. So no rule has to know which of the facts that it reads are sure.
-
-What a request asks for of nodes, time and memory; and whether a change asks for less.
-
-An offer may ask for less where that is the one thing that it is about. Beside other changes it would be taken with
-them, by somebody who reads the first line.
 """
 
 from __future__ import annotations
@@ -14,8 +9,6 @@ from __future__ import annotations
 from typing import Callable, Dict, List, Optional, Set, Tuple
 
 from ..play.batch_shell import granted
-from ..request.scheduler_words import is_pbs
-from ..request.slurm import values
 from ..site.facts import GpuRequest, NodeKind, Partition, Site
 from ..types.edits import Safety, Span
 from ..types.findings import Finding, sentence
@@ -121,37 +114,3 @@ def named(finding: Finding, site: Site, proven: Callable[[Site], Set[Place]]) ->
         return finding
     facts = " and ".join(rests_on(finding, site, proven)[:4])
     return finding._replace(help=finding.help[: -len(UNNAMED)] + facts) if facts else finding
-
-
-_MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
-
-
-def asks_for_less(before: Job, after: Job) -> bool:
-    """Return whether *after* names less of anything that *before* names; what is not said any more is none of it."""
-    had, has = _amounts(before), _amounts(after)
-    return any(has[name] < amount for name, amount in had.items() if name in has)
-
-
-def _amounts(job: Job) -> Dict[str, int]:
-    found = _of_qsub(job) if is_pbs(job) else _of_sbatch(job)
-    return {name: amount for name, amount in found.items() if amount is not None}
-
-
-def _of_sbatch(job: Job) -> Dict[str, Optional[int]]:
-    said = values.nodes(job.settings.value("nodes") or b"")
-    found = {name: values.mebibytes(job.settings.value(name) or b"") or None for name in _MEMORY}  # 0 is all there is
-    return {"nodes": said[0] if said else None, "time": values.seconds(job.settings.value("time") or b""), **found}
-
-
-def _of_qsub(job: Job) -> Dict[str, Optional[int]]:
-    from ..play.pbs_allocation import chunks_of
-    from ..request.pbs import select
-
-    chunks = chunks_of(job.settings)
-    memory = [select.size(chunk.value(b"mem") or b"") for chunk in chunks]
-    known = [size * chunk.count for chunk, size in zip(chunks, memory) if size is not None]
-    return {
-        "nodes": sum(chunk.count for chunk in chunks) if chunks else None,
-        "time": select.seconds(job.settings.value("walltime") or b""),
-        "mem": sum(known) if chunks and len(known) == len(chunks) else None,
-    }

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from ..cures.cost import cost, plainest_first
 from ..cures.origins import ways
 from ..launchers.registry import AGENTS
 from ..plan import breach_kinds
@@ -19,6 +18,7 @@ from ..types.edits import Conflict, Fix, Safety, apply, apply_argv, written
 from ..types.findings import Finding
 from ..types.job import Job, line_of
 from ..types.launch_plan import Group, LaunchPlan
+from .cost import cost, plainest_first
 
 MOST_ROUNDS = 6
 AS_NUMBERS = ", with the counts that would change written as numbers"

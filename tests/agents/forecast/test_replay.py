@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
+from maple_agents.forecast.needs import Forecast
 from maple_agents.forecast.replay import Played, coverage, play, score, shortened
-from maple_agents.forecast.run_time import Forecast
 
 from tests.agents.forecast import eagle
 

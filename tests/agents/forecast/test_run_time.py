@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from maple_agents.forecast.lineages import Lineages
-from maple_agents.forecast.memory import advise
-from maple_agents.forecast.run_time import Forecast, NoForecast, forecast, straight
+from maple_agents.forecast.needs import Forecast, NoForecast, forecast, memory_advice, straight
 from maple_agents.forecast.runs import Asked, Run, Work
 
 GIB = 1 << 30
@@ -112,10 +111,10 @@ def test_a_line_lies_near_all_its_points(points):
 )  # fmt: skip
 def test_memory_is_never_below_what_was_needed(runs, gib):
     """Never below what the last whole run held, never at what killed one."""
-    advice = advise(runs)
+    advice = memory_advice(runs)
     assert advice is not None and advice.bytes == gib * GIB
 
 
 def test_no_memory_is_advised_where_nothing_was_seen():
     """Nobody measured: no advice."""
-    assert advise([ran(1, 9)]) is None
+    assert memory_advice([ran(1, 9)]) is None

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import tomllib
 from maple_agents.progress.formats import formats
+from maple_agents.progress.log_ends import progress
 from maple_agents.progress.values import Progress
-from maple_agents.progress.whole import progress
 
 CASES = Path(__file__).parents[2] / "cases" / "progress"
 TRAPS = "traps.toml"

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 from maple_agents.progress.formats import formats
+from maple_agents.progress.log_ends import progress
 from maple_agents.progress.values import Progress, Run
-from maple_agents.progress.whole import progress
 
 START = 1_780_000_000.0
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from maple_agents.progress.formats import formats
+from maple_agents.progress.log_ends import progress
 from maple_agents.progress.values import Progress, Run
-from maple_agents.progress.whole import progress
 
 ROOT = Path(__file__).parents[3]
 PYTHON = ROOT / "build" / "heavy-venv" / "bin" / "python"

@@ -11,7 +11,7 @@ from maple_agents.ask.schedulers.pbs.libpbs import Pbs
 from maple_agents.ask.schedulers.pbs.library import Library
 from maple_agents.progress import job_logs
 from maple_agents.progress.formats import formats
-from maple_agents.progress.whole import progress
+from maple_agents.progress.log_ends import progress
 
 from tests.doubles.libpbs import Scenario, build
 

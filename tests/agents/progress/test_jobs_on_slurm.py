@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from maple_agents.progress import job_logs
 from maple_agents.progress.formats import formats
+from maple_agents.progress.log_ends import progress
 from maple_agents.progress.values import Progress
-from maple_agents.progress.whole import progress
 
 from tests.lab import Lab
 

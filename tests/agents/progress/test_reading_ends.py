@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from maple_agents.progress.formats import formats
-from maple_agents.progress.log_ends import read
+from maple_agents.progress.log_ends import progress, read
 from maple_agents.progress.tails import BLOCK, HEAD
-from maple_agents.progress.whole import progress
 
 from tests.agents.progress.fragments import NOW, fragments
 
@@ -101,7 +100,7 @@ def test_a_log_that_is_cut_tells_no_other_number(tmp_path_factory, text: str, sh
 MEASURE = """
 import resource, sys, time
 from maple_agents.progress.formats import formats
-from maple_agents.progress.whole import progress
+from maple_agents.progress.log_ends import progress
 found = progress([sys.argv[1]], formats(), time.time())
 used = resource.getrusage(resource.RUSAGE_SELF)
 most = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))  # maxrss has the parent's too

@@ -11,8 +11,8 @@ from maple_agents.cli.how_far.page import page
 from maple_agents.cli.how_far.table import listed
 from maple_agents.progress.answers import whole
 from maple_agents.progress.formats import formats
+from maple_agents.progress.log_ends import progress
 from maple_agents.progress.values import Progress, Run
-from maple_agents.progress.whole import progress
 
 from tests.agents.progress.made import START, Made, moment, seen
 

@@ -117,7 +117,7 @@ def test_a_speed_that_halves_is_told_of(shape: str, tmp_path: Path) -> None:
 def test_a_rank_far_behind_is_told_of(tmp_path: Path) -> None:
     """Ranks print into one file, each with its label."""
     from maple_agents.progress.formats import formats
-    from maple_agents.progress.whole import progress
+    from maple_agents.progress.log_ends import progress
 
     line = (
         "[rank%d]:[titan] 2026-06-16 22:%02d:%02d,000 - root - INFO - step: %d  loss:  6.1  memory:  1.41GiB(1.79%%)\n"
@@ -137,7 +137,7 @@ def test_a_rank_far_behind_is_told_of(tmp_path: Path) -> None:
 def test_a_requeue_begins_a_new_clock_and_the_step_goes_on(tmp_path: Path) -> None:
     """The log is appended to; the job stood still for a day."""
     from maple_agents.progress.formats import formats
-    from maple_agents.progress.whole import progress
+    from maple_agents.progress.log_ends import progress
 
     first, _ = log(Made(total=1000), "megatron", START + 500)
     made = Made(total=1000, resumed=300)

@@ -7,8 +7,8 @@ import json
 from maple_agents.ask.sites import ids
 from maple_agents.ask.sites import launch_templates as templates
 from maple_agents.templates import paradigms
+from maple_agents.templates.catalogue import compositions, exported
 from maple_agents.templates.environments import described
-from maple_agents.templates.export import compositions, exported
 from maple_agents.templates.proofs import composition_revision
 
 DELTA = described("ncsa-delta")

@@ -128,7 +128,7 @@ def _read(found: "Found") -> "Progress":
     from dataclasses import replace
 
     from ...progress.formats import known
-    from ...progress.whole import progress as read
+    from ...progress.log_ends import progress as read
 
     folders = [os.path.dirname(one) for one in (found.script, *found.files[:1]) if one] + [""]
     told = read(found.files, known(folders), time.time(), found.run, found.hints, found.ranks)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, List, Optional, Tuple, Union
 
 import click
 
-from ...ask.submission import on_site
 from ...base import new_file as new_output
 from ...base.complaint import Complaint
 from ...base.slots import NAMES
 from ...base.terminal import at_terminal, coloured
 from .. import completion
-from . import page
-from . import page as new_shown
+from . import handover, page
 from .request import Wanted, heard, wanted
 
 if TYPE_CHECKING:
@@ -122,8 +118,8 @@ def new(
         click.echo(line, err=True, color=coloured())
     if any(unread.stops for unread in asked.unread):
         if not can_ask:
-            return _unread(asked, as_json)
-        asked = new_shown.settled(asked)
+            return handover.unread(asked, as_json)
+        asked = page.settled(asked)
     foreign = _foreign(from_) if from_ else None
     try:
         asked, found = _settled(asked, foreign, can_ask)
@@ -132,8 +128,8 @@ def new(
     from maple_agents.base.slots import Lacking
 
     if isinstance(found, Lacking):
-        return _missing(asked, found, as_json)
-    return _hand_over(asked, found, output, as_json, verified)
+        return handover.missing(asked, found, as_json)
+    return handover.hand_over(asked, found, output, as_json, verified)
 
 
 new.help = (new.help or "").replace("{slots}", ", ".join(NAMES))  # those that --set takes
@@ -261,50 +257,3 @@ def _foreign(path: str) -> "Foreign":
         return read(source_of(path), path=b"" if path == "-" else os.fsencode(path))
     except Refused as error:
         raise Complaint("%s: %s" % ("stdin" if path == "-" else path, error)) from error
-
-
-def _unread(asked: Wanted, as_json: bool) -> int:
-    """Say what was not understood, and write nothing."""
-    from maple_agents.base.slots import Lacking
-
-    return _told(asked, Lacking(()), as_json, new_shown.unread(asked))
-
-
-def _missing(asked: Wanted, lacking: "Lacking", as_json: bool) -> int:
-    return _told(asked, lacking, as_json, new_shown.missing(lacking))
-
-
-def _told(asked: Wanted, lacking: "Lacking", as_json: bool, lines: Iterable[str]) -> int:
-    if as_json:
-        click.echo(json.dumps(new_shown.lacking(asked, lacking), indent=2))
-        return 3
-    for line in (on_site(asked.cluster.site.id, asked.known_by), *lines):
-        click.echo("maple: " + line, err=True)
-    return 3
-
-
-def _hand_over(
-    asked: Wanted, made: "Union[Made, Carried]", output: Optional[str], as_json: bool, verified: bool
-) -> int:
-    """Give the script away, once it was verified where that is wanted, and remember what was said."""
-    from maple_agents.write.decide import earlier
-    from maple_agents.write.values import Carried
-
-    if not as_json:
-        assumed = made.plan.assumed if made.plan is not None else ()
-        new_shown.tell(asked, assumed, made.advice, isinstance(made, Carried))
-    if verified:
-        from .verification import failed
-
-        code = failed(made.script, asked.cluster.site)
-        if code:
-            return code
-    if as_json:
-        click.echo(json.dumps(new_shown.written(made, asked), indent=2))
-    if output is not None or not as_json:
-        new_output.put(made.script, output)
-    if output is not None and not as_json:
-        submit = "qsub" if asked.cluster.site.scheduler == "pbs" else "sbatch"
-        click.echo("written: %s; submit it: %s" % (output, shlex.join([submit, output])), err=True)
-    earlier.save(asked.cluster.site.id, asked.slots)
-    return 0

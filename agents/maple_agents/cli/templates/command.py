@@ -144,6 +144,6 @@ def export(as_json: bool) -> None:
     Example:
       maple templates export --json > templates.json
     """
-    from maple_agents.templates.export import exported
+    from maple_agents.templates.catalogue import exported
 
     click.echo(json.dumps(exported(), indent=1, ensure_ascii=False))

@@ -1,17 +1,31 @@
-"""Whether a text can be read as a request at all: its length, signs and language, and whether it is about a job."""
+"""Whether a text can be read as a request at all, and one in another language word by word in English.
+
+Every character of the English keeps its place in what was written. It is no translation for people: the grammar knows
+key words, and reads them whatever stands between them.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
 
-from . import translation
-from .vocabulary import listed, texts
+from .vocabulary import listed, table, texts
 
-_WORDS = texts("languages")
 MOST = 8_000  # characters; a request is a few sentences
-_ENGLISH = listed(_WORDS["English"])
-_FOREIGN = {name: text for name, text in _WORDS.items() if name != "English"}
+_FREQUENT = texts("languages")
+_ENGLISH = listed(_FREQUENT["English"])
+_FOREIGN = {name: text for name, text in _FREQUENT.items() if name != "English"}
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_WIDE = re.compile("[，。；：！？、（）「」《》“”]")
+_PLAIN = (", ", ". ", "; ", ": ", "! ", "? ", ", ", " (", ") ", *'"' * 6)
+_PUNCTUATION = dict(zip("，。；：！？、（）「」《》“”", _PLAIN, strict=True))
+_SIGN = r"[^\s，,]"
+_KEPT = re.compile(
+    r"S*[/=@_$~\\]S*|S+\.\w+|(?<![\w])-{1,2}[A-Za-z]S*|`[^`]*`|S*\dS*[A-Za-z]S*|[A-Za-z]+-S*\dS*".replace("S", _SIGN)
+)
 _ABOUT = re.compile(
     r"(?i)(?:\b(?:re-?)?(?:train|fine-?tun|finetun|pre-?train|submit|sbatch|qsub|slurm|pbs"
     r"|gpu|job|script|launch|walltime|epoch|infer(?:ence)?\b|benchmark|distributed|parallel"
@@ -20,6 +34,17 @@ _ABOUT = re.compile(
     r"|model|partition|queue|allocation|\w+\.py\b))"
 )
 _UNSEEN = frozenset("\u202a\u202b\u202d\u202e\u2066\u2067\u2068")
+
+
+class Translated(NamedTuple):
+    """*text*: in English. *places*: for each of its characters, and for its end, a character of what was written."""
+
+    text: str
+    places: tuple[int, ...]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the characters of what was written that gave those from *start* to *end*."""
+        return self.places[start], self.places[max(start, end - 1)] + 1
 
 
 def refusal(text: str) -> str | None:
@@ -38,9 +63,9 @@ def refusal(text: str) -> str | None:
     )
     if odd:
         return "the request holds the character U+%04X, which is no text; write it in plain words" % ord(odd)
-    return _language(text) or (
+    return _unread(text) or (
         None
-        if translation.known(text) or re.search(r"[A-Za-z]", text)
+        if known(text) or re.search(r"[A-Za-z]", text)
         else "the request holds no words; say what to run and on how many nodes"
     )
 
@@ -50,25 +75,127 @@ def about_a_job(text: str) -> bool:
     return bool(_ABOUT.search(text))
 
 
-def _language(text: str) -> str | None:
-    if translation.known(text):
+def _unread(text: str) -> str | None:
+    if known(text):
         return None
     letters = [sign for sign in text if sign.isalpha()]
     strange = sum(not _latin(sign) for sign in letters)
     if letters and strange * 3 > len(letters):
         return "the request is not in English; requests are read in English"
-    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", re.sub(r"`[^`]*`|\S*[/=._]\S*", " ", text.lower()))
+    words = _words(text)
     english = sum(word in _ENGLISH for word in words)
-    name, many = max(((name, _hits(words, table)) for name, table in _FOREIGN.items()), key=lambda pair: pair[1])
+    name, many = max(((name, _frequent(words, common)) for name, common in _FOREIGN.items()), key=lambda pair: pair[1])
     if many >= 2 and many > english:
         return "the request looks like %s; requests are read in English" % name
     return None
 
 
-def _hits(words: list[str], table: str) -> int:
-    known = frozenset(table.split()) - {"a", "i", "o", "script-fr"}
-    return len({word for word in words if word in known and word not in _ENGLISH})
+def _frequent(words: list[str], common: str) -> int:
+    foreign = listed(common) - {"a", "i", "o", "script-fr"} - _ENGLISH
+    return len({word for word in words if word in foreign})
 
 
 def _latin(sign: str) -> bool:
     return sign.isascii() or "LATIN" in unicodedata.name(sign, "") or sign in "µμΩ"
+
+
+def language(text: str) -> str:
+    """Return the language of which a text has more words than of English, "" for English."""
+    if _CJK.search(text):
+        return "Japanese" if re.search(r"[\u3040-\u30ff]", text) else "Chinese"
+    words = _words(text)
+    english = sum(word in _ENGLISH for word in words)
+    most = max(_known(), key=lambda name: _hits(words, name))
+    hits = _hits(words, most)
+    loans = sum(word in _ENGLISH and word in _SHARED for word in words)  # "script" and "account" tell no language
+    return most if hits and (hits > english or hits > max(2, english - loans)) else ""
+
+
+def known(text: str) -> bool:
+    """Tell whether the language of a text, other than English, has a lexicon."""
+    return language(text) in texts("foreign")
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text that are no commands, paths or options."""
+    return re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", re.sub(r"`[^`]*`|\S*[/=._]\S*", " ", text.lower()))
+
+
+def _hits(words: Sequence[str], name: str) -> int:
+    return len({word for word in words if word in _known()[name]})
+
+
+@cache
+def _known() -> dict[str, frozenset[str]]:
+    """Return the words by which each language is recognised: frequent ones, and those of its lexicon."""
+    found = {}
+    for name in (*texts("foreign"), *_FREQUENT):
+        own = {phrase for phrase in table(texts("foreign").get(name, "")) if " " not in phrase and len(phrase) > 2}
+        found[name] = frozenset(own | listed(_FREQUENT.get(name, ""))) - _ENGLISH - _SHARED
+    found.pop("English")
+    return found
+
+
+_SHARED = listed(texts("foreign_shared")["shared"])
+
+
+def apart(text: str) -> str:
+    """Return *text* with a wide comma for every sign of Chinese or Japanese; no character moves.
+
+    So a command ends where they begin, with or without a blank.
+    """
+    return _WIDE.sub("，", _CJK.sub("，", _commas(text))) if _CJK.search(text) else text
+
+
+def _commas(text: str) -> str:
+    return re.sub(r",(?=\s*(?:\d+(?:\.\d+)?\s*)?[\u3040-\u30ff\u3400-\u9fff])", "，", text)
+
+
+def english(text: str, kept: Sequence[tuple[int, int]]) -> Translated | None:
+    """Return *text* in English; None where it is, or where no lexicon knows its language.
+
+    *kept*: characters that stay as they are (commands, options).
+    """
+    name = language(text)
+    if name not in texts("foreign"):
+        return None
+    text = _commas(text)
+    parts: list[str] = []
+    places: list[int] = []
+    at = 0
+    for start, end, words in _replacements(text, name, kept):
+        parts += [text[at:start], words]
+        places += [*range(at, start), *_spread(start, end, len(words))]
+        at = end
+    parts.append(text[at:])
+    places += range(at, len(text) + 1)
+    return Translated("".join(parts), tuple(places))
+
+
+def _spread(start: int, end: int, size: int) -> list[int]:
+    """Return places for *size* characters that stand for those from *start* to *end*."""
+    return [start] * (size // 2) + [end - 1] * (size - size // 2)
+
+
+def _replacements(text: str, name: str, kept: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
+    pattern, phrases = _lexicon(name)
+    fixed = sorted([*kept, *(match.span() for match in _KEPT.finditer(apart(text)))])
+    found = []
+    for match in pattern.finditer(text):
+        start, end = match.span()
+        if any(begin < end and start < stop for begin, stop in fixed):
+            continue
+        wide = _PUNCTUATION.get(match.group())
+        words = wide if wide is not None else phrases[" ".join(match.group().lower().split())].strip("-")
+        found.append((start, end, words if wide is not None or not _CJK.match(match.group()) else " %s " % words))
+    return found
+
+
+@cache
+def _lexicon(name: str) -> tuple[re.Pattern[str], dict[str, str]]:
+    phrases = table(texts("foreign")[name].lower() if name != "Chinese" else texts("foreign")[name])
+    longest = sorted(phrases, key=len, reverse=True)
+    each = [re.escape(one) if _CJK.search(one) else r"(?<![\w'-])%s(?![\w'-])" % re.escape(one) for one in longest]
+    each = [one.replace(r"(?![\w'-])", "") if one.endswith(r"'(?![\w'-])") or r"\.(?!" in one else one for one in each]
+    each = [one.replace(r"\ ", r"[ \t]+") for one in each]
+    return re.compile("|".join([*each, _WIDE.pattern]), re.IGNORECASE), phrases

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...base.slots import Slots
 from .. import site_names, words
-from ..language import translation
+from ..language import languages
 from .model import ASIDE, OTHER, Tagged, tag
 
 FRAMES: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -72,7 +72,7 @@ class Reading(NamedTuple):
 def read(text: str) -> Reading:
     """Return what the tagger reads in *text*."""
     pieces = tag(text)
-    english = translation.english(text, ()) if pieces else None
+    english = languages.english(text, ()) if pieces else None
     said = tuple(Said(span, normal(span.label, _in_english(span, english))) for span in spans(text, pieces))
     return Reading(said, tuple(pieces))
 
@@ -93,7 +93,7 @@ def spans(text: str, pieces: Sequence[Tagged]) -> Iterator[Span]:
         at = last + 1
 
 
-def _in_english(span: Span, english: translation.Translated | None) -> str:
+def _in_english(span: Span, english: languages.Translated | None) -> str:
     if english is None or span.label in LETTERS:
         return span.text
     places = zip(english.text, english.places, strict=False)

@@ -1,6 +1,7 @@
 """What the user said last time on a site: a small file in the user's own state folder.
 
-It gives defaults of questions, and nothing else; it is never needed.
+It gives defaults of questions, and nothing else; it is never needed. A module of its own, for it alone touches a file:
+what decides takes the values as an argument.
 """
 
 from __future__ import annotations

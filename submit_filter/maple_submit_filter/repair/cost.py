@@ -1,21 +1,29 @@
-"""What a cure costs its reader: of cures that are proven and leave all as it was meant, the plainest is taken.
+"""What a cure costs its reader, and whether it asks for less of nodes, time and memory.
 
-A cost counts characters. What a person of the site would not have written is dear: a shell of its own around a command,
+Of cures that are proven and leave all as it was meant, the plainest is taken. A
+cost counts characters. What a person of the site would not have written is dear: a shell of its own around a command,
 a number that a variable of the script already holds, a line that no terminal shows whole.
+
+An offer may ask for less where that is the one thing that it is about. Beside other changes it would be taken with
+them, by somebody who reads the first line.
 """
 
 from __future__ import annotations
 
 import re
 from itertools import groupby
-from typing import Iterable, List, Mapping, Tuple
+from typing import Dict, Iterable, List, Mapping, Optional, Tuple
 
+from ..request.scheduler_words import is_pbs
+from ..request.slurm import values
 from ..types.edits import Edit, Fix, Safety, Span
+from ..types.job import Job
 
 WIDEST = 120  # columns of a line that still reads at one glance
 _LEVEL, _LITERAL, _WIDE = 60, 20, 40  # characters that each is worth
 _SHELL = re.compile(rb"\b(?:ba)?sh -c\b|\\\$")
 _NUMBER = re.compile(rb"(?<![\w.$-])\d{1,6}(?![\w.])")
+_MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
 Assigned = Mapping[bytes, Tuple[Span, ...]]
 
 
@@ -65,3 +73,34 @@ def plainest_first(fixes: Iterable[Fix], source: bytes) -> List[Fix]:
             alike.sort(key=lambda group: shells(group[0], source))
         out += [fix for group in alike for fix in group]
     return out
+
+
+def asks_for_less(before: Job, after: Job) -> bool:
+    """Return whether *after* names less of anything that *before* names; what is not said any more is none of it."""
+    had, has = _amounts(before), _amounts(after)
+    return any(has[name] < amount for name, amount in had.items() if name in has)
+
+
+def _amounts(job: Job) -> Dict[str, int]:
+    found = _of_qsub(job) if is_pbs(job) else _of_sbatch(job)
+    return {name: amount for name, amount in found.items() if amount is not None}
+
+
+def _of_sbatch(job: Job) -> Dict[str, Optional[int]]:
+    said = values.nodes(job.settings.value("nodes") or b"")
+    found = {name: values.mebibytes(job.settings.value(name) or b"") or None for name in _MEMORY}  # 0 is all there is
+    return {"nodes": said[0] if said else None, "time": values.seconds(job.settings.value("time") or b""), **found}
+
+
+def _of_qsub(job: Job) -> Dict[str, Optional[int]]:
+    from ..play.pbs_allocation import chunks_of
+    from ..request.pbs import select
+
+    chunks = chunks_of(job.settings)
+    memory = [select.size(chunk.value(b"mem") or b"") for chunk in chunks]
+    known = [size * chunk.count for chunk, size in zip(chunks, memory) if size is not None]
+    return {
+        "nodes": sum(chunk.count for chunk in chunks) if chunks else None,
+        "time": select.seconds(job.settings.value("walltime") or b""),
+        "mem": sum(known) if chunks and len(known) == len(chunks) else None,
+    }

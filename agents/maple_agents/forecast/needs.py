@@ -1,8 +1,12 @@
-"""How long a job will run: as its last run that had as much to do, within the bounds of its lineage; or no answer."""
+"""How long a job will run, or no answer; and how much memory it will want on a node, as advice.
+
+As its last run that had as much to do, within the bounds of its lineage; memory from what its runs were seen to hold.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from .lineages import Basis, Lineage, Lineages, differences, same_work
@@ -13,6 +17,9 @@ MOST_SHOWN = 5
 FEWEST_SIZES = 3  # different amounts of work that show how time goes with one
 CLOSE = 0.1  # relative: as near as a straight line must come to each of them
 REACH = 2.0  # times the smallest and the largest amount seen
+HELD, SPARE = 0.95, 1.2  # of runs that held no more memory, and what is left to spare above it
+AFTER_KILL = 1.5  # times what was asked for by a run that was ended for its memory
+_STEP = 1 << 30
 
 
 class Forecast(NamedTuple):
@@ -39,6 +46,15 @@ class NoForecast(NamedTuple):
     runs: tuple[Run, ...] = ()
 
 
+class MemoryAdvice(NamedTuple):
+    """*bytes*: whole GiB. *held*: the most that was seen, a lower bound. *killed*: where a run was ended, or None."""
+
+    bytes: int
+    held: int
+    killed: int | None
+    runs: tuple[Run, ...]
+
+
 def forecast(asked: Asked, lineages: Lineages) -> Forecast | NoForecast:
     """Return how long the job will run, from what ended before it was submitted."""
     lineage = lineages.before(asked)
@@ -48,6 +64,22 @@ def forecast(asked: Asked, lineages: Lineages) -> Forecast | NoForecast:
     if alike:
         return _of(asked, lineages, alike, alike[0].seconds, lineage.basis)
     return _scaled(asked, lineages, lineage)
+
+
+def memory_advice(runs: Sequence[Run]) -> MemoryAdvice | None:
+    """Return what to ask for, None where no run tells. *runs*: of one lineage, the newest first, as much to do in each.
+
+    Never below what the last whole run held, and never at or below what a run was killed at: memory is sampled, so what
+    was seen is less than what was needed.
+    """
+    seen = sorted(run.memory for run in runs if run.memory)
+    killed = max((run.asked.memory or run.memory or 0 for run in runs if run.state == "out-of-memory"), default=0)
+    if not seen and not killed:
+        return None
+    usual = seen[math.ceil(HELD * len(seen)) - 1] * SPARE if seen else 0.0
+    last = next((run.memory for run in runs if run.memory and run.state == "completed"), 0)
+    wanted = max(usual, last, killed * AFTER_KILL)
+    return MemoryAdvice(math.ceil(wanted / _STEP) * _STEP, seen[-1] if seen else 0, killed or None, tuple(runs))
 
 
 def _of(

@@ -1,0 +1,111 @@
+"""What `maple new` ends with: the script, verified first where that is wanted; or what it still lacks."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Optional, Union
+
+import click
+from maple_submit_filter.answer.report import printable
+from maple_submit_filter.site.facts import Site
+
+from ...ask.submission import on_site, submission
+from ...base import new_file as new_output
+from ...base.complaint import Complaint
+from . import page
+from .request import Wanted
+
+if TYPE_CHECKING:
+    from maple_agents.base.slots import Lacking
+    from maple_agents.write.composition import Made
+    from maple_agents.write.values import Carried
+
+SECONDS, QUEUE = 180.0, 900.0  # as `maple verify` has them
+
+
+def unread(asked: Wanted, as_json: bool) -> int:
+    """Say what was not understood, and write nothing."""
+    from maple_agents.base.slots import Lacking
+
+    return _told(asked, Lacking(()), as_json, page.unread(asked))
+
+
+def missing(asked: Wanted, lacking: "Lacking", as_json: bool) -> int:
+    """Say what is missing, and write nothing."""
+    return _told(asked, lacking, as_json, page.missing(lacking))
+
+
+def _told(asked: Wanted, lacking: "Lacking", as_json: bool, lines: Iterable[str]) -> int:
+    if as_json:
+        click.echo(json.dumps(page.lacking(asked, lacking), indent=2))
+        return 3
+    for line in (on_site(asked.cluster.site.id, asked.known_by), *lines):
+        click.echo("maple: " + line, err=True)
+    return 3
+
+
+def hand_over(asked: Wanted, made: "Union[Made, Carried]", output: Optional[str], as_json: bool, verified: bool) -> int:
+    """Give the script away, verified first where that is wanted, and remember what was said. Return the exit code."""
+    from maple_agents.write.decide import earlier
+    from maple_agents.write.values import Carried
+
+    if not as_json:
+        assumed = made.plan.assumed if made.plan is not None else ()
+        page.tell(asked, assumed, made.advice, isinstance(made, Carried))
+    if verified:
+        code = _failed(made.script, asked.cluster.site)
+        if code:
+            return code
+    if as_json:
+        click.echo(json.dumps(page.written(made, asked), indent=2))
+    if output is not None or not as_json:
+        new_output.put(made.script, output)
+    if output is not None and not as_json:
+        submit = "qsub" if asked.cluster.site.scheduler == "pbs" else "sbatch"
+        click.echo("written: %s; submit it: %s" % (output, shlex.join([submit, output])), err=True)
+    earlier.save(asked.cluster.site.id, asked.slots)
+    return 0
+
+
+def _failed(script: bytes, site: Site) -> int:
+    """Run the script; return 0 where it passed, else 1 with the reasons on stderr.
+
+    Raises `Complaint` with exit code 1 where it could not be verified.
+    """
+    from maple_agents.ask.schedulers import SchedulerError, choose
+    from maple_agents.ask.verified.records import CannotVerify, Interrupted
+    from maple_agents.verify.verification import Wanted, verify
+
+    from ..progress import progress
+    from ..verify.verdict_table import lines, summary
+
+    job = submission("-", script, (), site.scheduler)
+    try:
+        with progress() as tell:
+            done = verify(Wanted(job, site, (), "auto", SECONDS, QUEUE, False), choose(site.scheduler), tell)
+    except (CannotVerify, SchedulerError) as error:
+        raise NotVerified("not verified: %s" % error, "nothing was written") from error
+    except Interrupted as error:
+        raise click.exceptions.Exit(128 + error.number) from error
+    click.echo(printable(summary("maple new", done)), err=True)
+    if done.verdict.result.value == "passed":
+        return 0
+    for line in lines(done):
+        click.echo(line, err=True)
+    if done.verdict.result.value == "failed":
+        from maple_agents.diagnose.retry.verification import explain_verified
+        from maple_agents.diagnose.tell.safe import safe
+
+        first = explain_verified(done, job, site).causes[0]
+        if first.cause not in ("unknown", "none"):
+            click.echo("cause: %s (%s)" % (safe(first.says), first.cause), err=True)
+    click.echo("maple: the script did not pass, so nothing was written", err=True)
+    return 1
+
+
+class NotVerified(Complaint):
+    """The script could not be verified."""
+
+    exit_code = 1
