@@ -120,6 +120,22 @@ def write(folder: int, name: str, data: bytes) -> None:
         raise
 
 
+def leave(folder: int, most: int) -> None:
+    """Remove the oldest, so that no more than *most* stay, and drafts that nobody finished."""
+    names = sorted(os.listdir(folder), key=lambda one: (one.startswith("."), -age(folder, one)))
+    for name in names[most:]:
+        with contextlib.suppress(OSError):
+            os.unlink(name, dir_fd=folder)
+
+
+def age(folder: int, name: str) -> float:
+    """Return when a file was written, 0 for one that is gone."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime
+    except OSError:
+        return 0.0
+
+
 def _checked(folder: int) -> int:
     """Return *folder*, closed to others. Raises `OSError` where it is another's."""
     status = os.fstat(folder)

@@ -73,7 +73,7 @@ def keep(diagnosis: Diagnosis, at: float) -> None:
     if len(data) > MOST_BYTES:
         return
     with new_file.opened(FOLDER) as folder:
-        _leave(folder, MOST_KEPT - 1)
+        new_file.leave(folder, MOST_KEPT - 1)
         new_file.write(folder, diagnosis.case.ended.id + ".json", data)
 
 
@@ -164,23 +164,7 @@ def _names(folder: int, job: str) -> list[str]:
         return []
     there = [entry for entry in os.listdir(folder) if entry.endswith(".json") and not entry.startswith(".")]
     meant = [one for one in there if is_meant(job, one[: -len(".json")])]
-    return sorted(meant, key=lambda one: (one != job + ".json", -_age(folder, one)))
-
-
-def _leave(folder: int, most: int) -> None:
-    """Remove the oldest, so that no more than *most* stay, and drafts that nobody finished."""
-    names = sorted(os.listdir(folder), key=lambda one: (one.startswith("."), -_age(folder, one)))
-    for name in names[most:]:
-        with contextlib.suppress(OSError):
-            os.unlink(name, dir_fd=folder)
-
-
-def _age(folder: int, name: str) -> float:
-    """Return when a file was written, 0 for one that is gone."""
-    try:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime
-    except OSError:
-        return 0.0
+    return sorted(meant, key=lambda one: (one != job + ".json", -new_file.age(folder, one)))
 
 
 def _table(data: bytes | None) -> dict[str, Any] | None:

@@ -147,7 +147,10 @@ def test_5_a_job_fails_and_is_explained(walk: SlurmWalk) -> None:
     walk.history_tells("silent.sh", "failed")
     Path(walk.work, "refused.sh").write_bytes(FAILS.replace(b"gpuA100x4", b"nosuch"))
     assert "invalid partition" in walk.types("sbatch", "refused.sh", code=1)
-    walk.history_tells("refused.sh", "job not known")  # for two minutes; then that it had none
+    walk.history_tells("refused.sh", "because: Invalid partition name specified; maple-fix ")
+    assert "refused by sbatch" in walk.types("maple", "history")
+    said = walk.types("maple-fix", "last")
+    assert "your last submission was refused" in said and "allocation failure: Invalid partition name specified" in said
 
 
 def test_6_facts_are_curated_and_applied(walk: SlurmWalk) -> None:

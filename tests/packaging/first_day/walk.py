@@ -19,7 +19,7 @@ class Walk:
     def __init__(self, folder: str) -> None:
         self.folder, self.prefix = folder, folder + "/opt/maple"
         self.home, self.work = folder + "/home", folder + "/work"
-        for one in (self.home, self.work, folder + "/opt"):
+        for one in (self.home, self.home + "/state", self.work, folder + "/opt"):
             os.mkdir(one)
         self.service: subprocess.Popen[bytes] | None = None
 

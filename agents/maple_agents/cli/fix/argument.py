@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import time
-from typing import List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, List, NamedTuple, Optional, Tuple
 
 import click
 from maple_submit_filter.answer.report import printable
@@ -19,6 +19,9 @@ from ...base.complaint import Complaint
 from ...base.terminal import at_terminal
 from ...diagnose.at_end import kept
 from ...diagnose.tell.json_form import VERSION
+
+if TYPE_CHECKING:
+    from maple_submit_filter.types.job_records import Record
 
 _taken: List[str] = []  # by this call: the line that it ends with need not tell of that job again
 FILES = "or name files: maple-fix --log FILE --script FILE --site ID"
@@ -82,14 +85,19 @@ def _is_file(name: str) -> bool:
 def last_failed(acts: bool, asked_for: bool = False) -> str:
     """Return the id of the job of one's own that failed last, and say on stderr which it is. Raises `Complaint`.
 
+    Of a submission after it that was refused, and so has no job, its own id.
+
     Only on a terminal, or where it was *asked_for*: a program names the job that it means. *acts*: something is to be
     submitted or remembered; for that the job is named, because another may have failed since the user looked.
     """
     if not asked_for and not _is_seen():
         raise Complaint("name a job, or files", "maple-fix JOBID, maple-fix last, or maple-fix --log FILE")
     from ...diagnose.gather.last_failed import last_failed as found_last
+    from ...diagnose.gather.refused import last_refused
 
-    last = found_last()
+    last, refused = found_last(), last_refused()
+    if refused is not None and (last is None or (last.ended or 0.0) < refused.at):
+        return _refused(refused, acts)
     if last is None:
         raise Complaint("none of your jobs is known to have failed", "name one: maple-fix JOBID, " + FILES)
     name = " (%s)" % last.name if last.name else ""
@@ -101,6 +109,15 @@ def last_failed(acts: bool, asked_for: bool = False) -> str:
     click.echo(safe("maple: your last failed job: %s" % said), err=True)
     _taken.append(last.job)
     return last.job
+
+
+def _refused(record: "Record", acts: bool) -> str:
+    """Return the id of the submission that was refused, and say on stderr which it is. Raises `Complaint`."""
+    said = "%s,%s" % (record.id, _when(record.at, time.time()))
+    if acts:
+        raise Complaint("name the submission, so that no other is changed", "your last one was refused: %s" % said)
+    click.echo("maple: your last submission was refused: %s" % said, err=True)
+    return record.id
 
 
 def taken() -> Optional[str]:

@@ -86,7 +86,8 @@ def fix(
     """Say why a job failed: the first cause, the line of the log that proves it, and what would cure it.
 
     "last" is your last job that failed; on a terminal that is also what maple-fix alone means. Of an array, 4711_3 is
-    one task, and 4711 the task that failed.
+    one task, and 4711 the task that failed. A submission that sbatch refused has no job: with the service, "last" means
+    it too, and asks sbatch --test-only what it says of it. qsub has no such question.
 
     Nothing is written without --apply, and nothing submitted without --submit. WORDS stand before the script on the
     command line of sbatch or qsub. `maple fix` is the same command.

@@ -43,7 +43,8 @@ VERDICTS = {
 }
 OFFERED = "a change was offered; submitted as written unless you took it"
 OFFER = "a change was offered"
-LATE = "job not known: the hooks of PBS tell a job's id when it ends"
+LATE = "job not known: the hooks of PBS tell a job's id when it ends; of what qsub refused they tell nothing"
+REFUSED = "refused by sbatch"
 BY_HELPER = ", by a helper: the service was late"
 HOW = {"accepted": ", changed as you agreed", "declined": " as written"}  # by the verdict, where offers ended otherwise
 WHY = {
@@ -156,13 +157,13 @@ def _difference(version: "Version", job: "Job") -> Iterator[str]:
 def _submissions(records: "Sequence[Record]") -> Iterator[str]:
     for record in records[:MOST_SUBMISSIONS]:
         how = HOW.get(record.verdict, "") if len(_answers(records)) > 1 else ""
+        why = because(record, asks=record == records[0])
         yield "%s %s%s  %s" % (
             "asked" if record.verdict == "ended" else "submitted",
             when(record.at),
             how,
             ending(record),
         )
-        why = cause(record)
         if why:
             yield "  because: " + why
     if len(records) > MOST_SUBMISSIONS:
@@ -173,6 +174,8 @@ def ending(record: "Record") -> str:
     """Return what became of a submission, in words."""
     if record.verdict == "ended":
         return "not submitted"
+    if not record.job and _is_refused(record):
+        return click.style(REFUSED, fg="red") if coloured() else REFUSED
     if not record.job and record.joined == "none":
         return "no job: refused, stopped or only tested"
     if not record.job:
@@ -183,6 +186,13 @@ def ending(record: "Record") -> str:
     said = record.outcome.state + (", exit %d" % code if code else "")
     colour = COLOURS.get(record.outcome.state, "red")
     return printable("job %s " % record.job) + (click.style(said, fg=colour) if colour and coloured() else said)
+
+
+def _is_refused(record: "Record") -> bool:
+    """Return whether sbatch was asked about it before, and refused it."""
+    from maple_agents.diagnose.gather.refused import kept
+
+    return bool(kept(record.id))
 
 
 def verdict(record: "Record") -> str:
@@ -217,6 +227,16 @@ def cause(record: "Record") -> str:
     from maple_agents.diagnose.at_end import says
 
     return printable(says(record.job, time.time()))
+
+
+def because(record: "Record", asks: bool) -> str:
+    """Return why a job failed, or why there is none, as far as that is known. *asks*: sbatch may be asked."""
+    if record.job or record.verdict == "ended":
+        return cause(record)
+    from maple_agents.diagnose.gather import refused
+
+    said = refused.words(record) if asks else refused.kept(record.id)
+    return printable("%s; maple-fix %s" % (refused.sentence(said), record.id)) if said else ""
 
 
 def when(at: float) -> str:
@@ -254,6 +274,7 @@ def shown(record: "Record", version: "Optional[Version]", decided: Optional[Obje
 def _lines(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> Iterator[str]:
     name = printable(name_of(version)) if version else "a job"
     how = "asked" if record.verdict == "ended" else "submitted"
+    why = because(record, asks=True)
     yield "%s  %s %s on %s  %s" % (
         click.style(name, bold=True), how, when(record.at), printable(record.host), ending(record),
     )  # fmt: skip
@@ -261,9 +282,8 @@ def _lines(record: "Record", version: "Optional[Version]", decided: Optional[Obj
         yield "version %s  %s" % (click.style(version.id[:8], fg="yellow"), printable(" ".join(version.argv)))
         yield printable("in %s" % version.cwd)
     yield from _ended(record.outcome)
-    why = cause(record)
     if why:
-        yield click.style("because: %s; maple-fix %s" % (why, printable(record.job)), bold=True)
+        yield click.style("because: " + (why if not record.job else "%s; maple-fix %s" % (why, record.job)), bold=True)
     yield "Maple: " + verdict(record)
     if record.offered_hash and record.verdict == "findings":
         yield "whether you took the change shows in the job's own script"
@@ -306,7 +326,8 @@ def _step(step: Object) -> str:
         size, per_node = group["world_size"], group["ranks_per_node"]
         master = ", master %s" % group["master"] if group["master"] else ""
         nodes = "1 node" if group["nodes"] == 1 else "%s nodes" % _or(group["nodes"])
-        worlds.append("%s x %s ranks, world size %s%s" % (nodes, _or(per_node), _or(size), master))
+        ranks = "1 rank" if per_node == 1 else "%s ranks" % _or(per_node)
+        worlds.append("%s x %s, world size %s%s" % (nodes, ranks, _or(size), master))
     return "%s: %s" % (chain, "; ".join(worlds[:4]) or "no ranks known")
 
 

@@ -95,7 +95,7 @@ def _gather(gathered: Gathered, told: Told, others: Sequence[Told], played: Play
         gathered.notes.append("the job was cancelled before it started")
     elif told.interactive:
         gathered.notes.append("an interactive job: it has no script, and its output went to the terminal")
-    elif told.state != "pending":
+    elif told.state not in ("pending", "refused"):
         outputs.add(gathered, told, played.job, values)
         own = gathered.window
         for one in () if "+" in told.id else others:  # parts of a heterogeneous job have the output of the first

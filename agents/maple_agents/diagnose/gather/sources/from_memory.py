@@ -26,6 +26,14 @@ def remembered(job_id: str) -> Told | None:
         return None
 
 
+def of_submission(record: Record) -> Told | None:
+    """Return what the service tells of a submission, None where it tells nothing."""
+    try:
+        return _of_record(record, "", whole=False)
+    except (NoService, Refused, OSError, LookupError, TypeError, ValueError):
+        return None
+
+
 def _told(job_id: str) -> Told | None:
     record = submission(job_id)
     if record is None:
