@@ -124,9 +124,17 @@ class Client:
         until(lambda: not self.run(["squeue", "-h", "-o", "%i"]).stdout.strip(), 20, "jobs are left")
 
 
-def until(true: Callable[[], bool], seconds: float, otherwise: str) -> None:
+def eventually(true: Callable[[], object], seconds: float = 20) -> bool:
+    """Tell whether it comes true in time."""
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:
-            raise LabError(otherwise)
+            return False
         time.sleep(POLL / 3)
+    return True
+
+
+def until(true: Callable[[], bool], seconds: float, otherwise: str) -> None:
+    """Wait until it is true. Raises `LabError` with *otherwise* where it does not come true in time."""
+    if not eventually(true, seconds):
+        raise LabError(otherwise)

@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import fcntl
 import getpass
 import json
 import os
 import re
-import secrets
 import socket
 import subprocess
 import time
 from typing import Mapping, Optional
 
-from tests.lab import cleanup, doubles, processes
+from tests.lab import doubles, processes
 from tests.lab.client import POLL, Client, Ended, Submitted, until
 from tests.lab.config import Layout, gres_conf, hosts_file, slurm_conf
+from tests.lab.ground import Ground
 from tests.lab.lua import job_submit, needs_lua
 from tests.lab.namespaces import Network, can_own_names, can_own_networks, free_network, why_no_names
 from tests.lab.processes import LabError
@@ -46,9 +45,8 @@ class Lab(Client):
         self.own_networks = networks
         self.own_names = True
         self.directory = ""
-        self._lock: Optional[int] = None
+        self._ground = Ground()
         self._ports: Optional[socket.socket] = None  # the claim to a block of ports
-        self._keeper: Optional[subprocess.Popen[bytes]] = None
         self._children: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Lab:
@@ -64,7 +62,7 @@ class Lab(Client):
             raise LabError(why_no_names())
         atexit.register(self.stop)
         try:
-            self._claim()
+            self.directory = self._ground.claim()
             self._write(programs)
             self._spawn(programs)
             self._await_idle()
@@ -79,40 +77,15 @@ class Lab(Client):
     def stop(self) -> None:
         """End everything the lab started. May be called twice."""
         atexit.unregister(self.stop)
-        if self.directory:
-            cleanup.clean(self.directory)
+        self._ground.leave()
         for child in self._children:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(5)
         self._children = []
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
         if self._ports is not None:
             self._ports.close()
             self._ports = None
-        if self._keeper is not None and self._keeper.stdin is not None:
-            self._keeper.stdin.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._keeper.wait(10)
-            self._keeper = None
         self.directory = ""
-
-    def _claim(self) -> None:
-        """Take a directory, locked from its first moment: a sweep leaves alone what is locked."""
-        parent = f"/tmp/maple-labs-{os.getuid()}"
-        os.makedirs(parent, mode=0o755, exist_ok=True)
-        if os.stat(parent).st_uid != os.getuid():
-            raise LabError(f"{parent} belongs to somebody else")
-        cleanup.sweep(parent)
-        name = secrets.token_hex(3)
-        final, draft = f"{parent}/{name}", f"/tmp/.maple-lab-{os.getuid()}-{name}"
-        os.mkdir(draft, 0o755)
-        self._lock = os.open(draft, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        os.rename(draft, final)
-        self.directory = final
-        self._keeper = processes.start_keeper(final)
 
     def _write(self, programs: Mapping[str, str]) -> None:
         for name in ("etc", "run", "log", "spool", "state", "sbin", "ended", "nodes"):

@@ -26,6 +26,7 @@ from tests.lab import (
     cleanup,
     processes,
 )
+from tests.lab.client import eventually
 from tests.lab.config import Layout, slurm_conf
 from tests.lab.lab import _claim_ports
 from tests.lab.lua import job_submit
@@ -240,15 +241,6 @@ def test_where_there_are_no_terminals_devices_are_made_for_the_gpus(monkeypatch)
 
 def running(lab, job):
     assert eventually(lambda: lab.run(["squeue", "-h", "-j", str(job), "-o", "%t"]).stdout.strip() == "R")
-
-
-def eventually(true, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def left_over(directory):

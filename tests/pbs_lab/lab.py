@@ -19,10 +19,10 @@ import subprocess
 from io import FileIO
 from typing import Mapping, NamedTuple, Optional
 
+from tests.lab.ground import Ground
 from tests.lab.processes import LabError
 from tests.pbs_lab import environment, programs
 from tests.pbs_lab.chunks import NeverRuns, Placed, node_file, placed
-from tests.pbs_lab.ground import Ground
 from tests.pbs_lab.hosts import Hosts
 from tests.pbs_lab.request import Refused, Request, read
 from tests.pbs_lab.rules import check

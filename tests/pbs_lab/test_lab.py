@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from tests.lab import cleanup
+from tests.lab.client import eventually
 from tests.pbs_lab import PAIR, LabError, PbsLab, programs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -222,15 +222,6 @@ def sleepers(directory):
         if words[0].endswith(b"sleep"):
             found.append(words[1].decode())
     return sorted(found)
-
-
-def eventually(true, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def left_over(directory):

@@ -156,7 +156,7 @@ def _result(lab: Lab, case: Case, cwd: str, sent: Submitted) -> Ran:
             lab.wait(sent.id, 20)
     code = max((one.exit_code or one.signal for one in ended), default=-1)
     addresses = dict(zip((host for host, _ in lab.shape.hosts()), lab.layout.addresses))
-    return Ran(case, state, code, _facts(os.path.join(cwd, "facts")), _output(cwd), addresses)
+    return Ran(case, state, code, facts(os.path.join(cwd, "facts")), logs(cwd), addresses)
 
 
 def _members(case: Case, first: int) -> range:
@@ -165,7 +165,8 @@ def _members(case: Case, first: int) -> range:
     return range(first, first + (int(found[2]) - int(found[1]) + 1 if found else 1))
 
 
-def _facts(folder: str) -> tuple[Fact, ...]:
+def facts(folder: str) -> tuple[Fact, ...]:
+    """Return what the ranks wrote down."""
     found = []
     for name in sorted(os.listdir(folder)):
         if name.endswith(".json"):
@@ -174,11 +175,12 @@ def _facts(folder: str) -> tuple[Fact, ...]:
     return tuple(found)
 
 
-def _output(cwd: str) -> str:
+def logs(cwd: str, names: str = r"\.(out|err|log|txt|o|e|o\d+|e\d+)$|^log|^out") -> str:
+    """Return the ends of the files that a job wrote into its folder and that are called like logs."""
     texts = []
     for name in sorted(os.listdir(cwd)):
         path = os.path.join(cwd, name)
-        if re.search(r"\.(out|err|log|txt|o|e|o\d+|e\d+)$|^log|^out", name) and os.path.isfile(path):
+        if re.search(names, name) and os.path.isfile(path):
             with open(path, encoding="utf-8", errors="replace") as file:
                 texts.append(file.read()[-4000:])
     return "\n".join(texts)

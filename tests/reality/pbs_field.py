@@ -5,9 +5,7 @@ A PBS lab is up in a tenth of a second, so that nothing is shared: no port, no f
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -16,7 +14,7 @@ from typing import Sequence
 from tests.pbs_lab import Ended, PbsLab, PbsShape, Submitted
 from tests.pbs_lab.sites import shape_of_site
 from tests.reality.corpus import Case
-from tests.reality.field import DEADLINE, Fact, Ran, Work, lay_out
+from tests.reality.field import DEADLINE, Ran, Work, facts, lay_out, logs
 
 LABS = 6  # at a time; most of the time a wrong line only waits
 LIMIT = 40.0  # seconds a job may take
@@ -57,26 +55,6 @@ def _for_stand_ins(told: dict[str, str]) -> dict[str, str]:
 
 
 def _told(case: Case, sent: Submitted, ended: Ended, lab: PbsLab, cwd: str) -> Ran:
-    output = "\n".join([ended.stdout, ended.stderr, ended.comment, _beside(cwd)])
-    facts = _facts(os.path.join(cwd, "facts"))
-    return Ran(case, ended.state, ended.exit_code, facts, output, lab.addresses, tuple(dict.fromkeys(ended.nodes)))
-
-
-def _facts(folder: str) -> tuple[Fact, ...]:
-    found = []
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".json"):
-            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-                found.append(json.load(file))
-    return tuple(found)
-
-
-def _beside(cwd: str) -> str:
-    """Return what the job wrote into logs of its own."""
-    texts = []
-    for name in sorted(os.listdir(cwd)):
-        path = os.path.join(cwd, name)
-        if re.search(r"\.(out|err|log)$|^log", name) and os.path.isfile(path):
-            with open(path, encoding="utf-8", errors="replace") as file:
-                texts.append(file.read()[-4000:])
-    return "\n".join(texts)
+    output = "\n".join([ended.stdout, ended.stderr, ended.comment, logs(cwd, r"\.(out|err|log)$|^log")])
+    reported = facts(os.path.join(cwd, "facts"))
+    return Ran(case, ended.state, ended.exit_code, reported, output, lab.addresses, tuple(dict.fromkeys(ended.nodes)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import stat
 import sys
@@ -61,6 +62,21 @@ def _write(script: bytes, path: str, mode: int | None) -> None:
     finally:
         with contextlib.suppress(OSError):
             os.unlink(fresh)
+
+
+def keep(value: object, path: str) -> None:
+    """Put *value* as JSON at *path*, for its owner alone, whole or not at all; what cannot be written harms nothing."""
+    fresh = "%s.%s" % (path, os.urandom(3).hex())
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        try:
+            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                json.dump(value, file)
+            os.replace(fresh, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(fresh)
+            raise
 
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -56,13 +56,17 @@ def forecast(
     """
     from ..ask.submission import answer
     from ..forecast import sources
+    from ..forecast.accounting import read_file
     from ..forecast.lineages import Lineages
     from ..forecast.needs import Forecast, memory_advice
     from ..forecast.needs import forecast as made
 
     asked_script = answer(script, words, site_id)
     asked = sources.asked_of(asked_script, time.time())
-    known = _from_file(accounting_file) if accounting_file else sources.known(asked, asked_script.site.scheduler, days)
+    if accounting_file:  # runs of other users and names tell how far runs stray, and are no ground
+        known = sources.Known(tuple(read_file(accounting_file, "sacct")))
+    else:
+        known = sources.known(asked, asked_script.site.scheduler, days)
     lineages = Lineages(known.runs)
     said = made(asked, lineages)
     memory = memory_advice(said.runs)
@@ -71,21 +75,6 @@ def forecast(
     else:
         _show(asked, said, memory, known)
     return 0 if isinstance(said, Forecast) else NOTHING
-
-
-def _from_file(path: str) -> "Known":
-    """Return the runs of a file; those of other users and names tell how far runs stray, and are no ground."""
-    from ..base.complaint import Complaint
-    from ..forecast import accounting
-    from ..forecast.sources import Known
-
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return Known(tuple(accounting.read(file, "sacct")))
-    except accounting.NoAccounting as error:
-        raise Complaint(
-            "%s: %s" % (path, error), "sacct --parsable2 --format=%s" % ",".join(accounting.SACCT)
-        ) from None
 
 
 def _show(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvice | None", known: "Known") -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from ..base import quantities
+from ..base.complaint import Complaint
 from .runs import Asked, Run, Work
 
 SACCT = (
@@ -39,6 +40,15 @@ def read(lines: Iterable[str], form: str, lost: Lost = lambda number: None) -> I
     Raises `NoAccounting` where the header of sacct lacks what is needed.
     """
     return _READERS[form](enumerate(lines, start=1), lost)
+
+
+def read_file(path: str, form: str, lost: Lost = lambda number: None) -> list[Run]:
+    """Return the runs of the file at *path*, as `read` does. Raises `Complaint` where it is of another form."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return list(read(file, form, lost))
+    except NoAccounting as error:
+        raise Complaint("%s: %s" % (path, error), "sacct --parsable2 --format=%s" % ",".join(SACCT)) from None
 
 
 # Slurm: `sacct --parsable2 --format=…`, with a row for the job and, unless -X was given, one for each step.

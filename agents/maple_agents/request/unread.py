@@ -17,7 +17,7 @@ from ..base.quantities import clock
 from ..base.slots import Slots
 from .clauses import asides
 from .language.lexemes import Line
-from .language.vocabulary import listed, texts
+from .language.vocabulary import listed, table, texts
 from .language.words import NUMBER, SIGN, WORD
 from .site_names import of_files
 
@@ -38,19 +38,9 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")  # of the environment
 _LOG_FILE = re.compile(r"%[jJxAaNn]\b")
 _OF_A_MODEL = re.compile(r"\d{1,4}(?:\.\d{1,2})?[bB]")
 DURATION = "DUR"
-_SLOT_OF = {"node": "nodes", "gpu": "gpus_per_node", "GPU": "gpus_per_node", "tile": "gpus_per_node",
-            "gcd": "gpus_per_node", "task": "ranks_per_node", "rank": "ranks_per_node",
-            "process": "ranks_per_node"}  # fmt: skip
+_SLOT_OF = table(_WORDS["slot_of_number"])
 _ALIKE = {"gpus_per_node": ("gpus_per_node", "gpus_total"), "ranks_per_node": ("ranks_per_node", "gpus_per_node")}
-
-
-_SLOTS_OF: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("mail", "email", "e-mail", "notify", "notification"), ("mail",)),
-    **dict.fromkeys(("memory", "mem", "ram"), ("memory",)),
-    **dict.fromkeys(("core", "cores", "cpu", "cpus"), ("cpus_per_task", "cpus_per_node")),
-    **dict.fromkeys(("output", "log", "logs", "logfile", "stdout"), ("output",)),
-    **dict.fromkeys(("dependency", "dependencies"), ("dependency",)),
-}
+_SLOTS_OF = {word: tuple(slots.split()) for word, slots in table(_WORDS["slots_of_word"]).items()}
 
 
 class Left(NamedTuple):

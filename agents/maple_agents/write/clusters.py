@@ -12,6 +12,7 @@ from maple_submit_filter import __version__
 from maple_submit_filter.host import own_folders, places
 
 from ..ask import sites
+from ..base import new_file
 from ..templates.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def cluster(site_id: str) -> Cluster:
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         pass  # not there yet, or not ours: check the files
     parts = {name: packed(part) for name, part in _checked(site_id).items()}
-    _keep({"of": key, "parts": parts}, path)
+    new_file.keep({"of": key, "parts": parts}, path)
     return Cluster(site, **_parts(parts))
 
 
@@ -87,17 +88,6 @@ def _path(site_id: str) -> str:
     """Return where it is kept, "" for nowhere."""
     cache = own_folders.cache()
     return os.path.join(cache, "clusters", "%s.json" % site_id) if cache else ""
-
-
-def _keep(value: object, path: str) -> None:
-    fresh = "%s.%d" % (path, os.getpid())
-    try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(fresh, "w", encoding="utf-8") as file:
-            json.dump(value, file)
-        os.replace(fresh, path)
-    except OSError:
-        return
 
 
 # Tables of files that were checked once, without the library that checks them, which costs a quarter of a second.

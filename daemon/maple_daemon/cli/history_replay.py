@@ -91,14 +91,10 @@ def _meant(files: dict[str, str | None]) -> tuple[str, str]:
 
 
 def _read(form: str, path: str) -> "list[Run]":
-    from maple_agents.forecast import accounting
+    from maple_agents.forecast.accounting import read_file
 
     lost: list[int] = []
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            runs = list(accounting.read(file, form, lost.append))
-    except accounting.NoAccounting as error:
-        raise Complaint("%s: %s" % (path, error)) from None
+    runs = read_file(path, form, lost.append)
     if lost:
         click.echo("note: %d lines could not be read, the first is line %d" % (len(lost), lost[0]), err=True)
     if not runs:

@@ -17,6 +17,8 @@ from maple_submit_filter.host import own_folders, places
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.site.snapshot import from_snapshot, write
 
+from ...base import new_file
+
 FOLDER = "site_configs"
 _DETECTION = re.compile(rb"^\[\[?detection.*?(?=^\[(?!\[?detection)|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -57,7 +59,7 @@ def load(site_id: str) -> Site:
     except (OSError, ValueError, LookupError, TypeError):
         pass  # not there yet, or not ours: check the file
     site = read(source, filename)
-    _keep({"of": key, "site": write(site)}, kept)
+    new_file.keep({"of": key, "site": write(site)}, kept)
     return as_verified(site)
 
 
@@ -139,17 +141,6 @@ def _checked_by_this(source: bytes) -> str:
     folders = (os.path.dirname(__file__), *(folder for name in beside for folder in places.folders(name)))
     code = sorted((entry.path, entry.stat().st_mtime_ns) for folder in folders for entry in os.scandir(folder))
     return hashlib.sha256(("%s %s" % (__version__, code)).encode() + b"\0" + source).hexdigest()
-
-
-def _keep(checked: Mapping[str, Any], kept: str) -> None:
-    fresh = "%s.%d" % (kept, os.getpid())
-    try:
-        os.makedirs(os.path.dirname(kept), mode=0o700, exist_ok=True)
-        with open(fresh, "w", encoding="utf-8") as file:
-            json.dump(checked, file)
-        os.replace(fresh, kept)
-    except OSError:
-        return
 
 
 def detect_among(

@@ -201,11 +201,13 @@ def _queue(plan: Plan) -> tuple[str, ...]:
 
 def _cards(plan: Plan) -> tuple[str, ...]:
     """Return that a card is several devices there, where what was said counts cards."""
-    cards = places.cards(plan.kind, plan.cluster) if plan.kind is not None else None
-    said = {plan.said.number(name) for name in ("gpus_total", "gpus_per_node", "ranks_per_node")}
-    if not cards or not said & {cards, cards * plan.layout.nodes}:
+    if plan.kind is None:
         return ()
-    devices = plan.kind.gpus or cards if plan.kind is not None else cards
+    cards = places.cards(plan.kind, plan.cluster)
+    counts = {plan.said.number(name) for name in ("gpus_total", "gpus_per_node", "ranks_per_node")}
+    if not cards or not counts & {cards, cards * plan.layout.nodes}:
+        return ()
+    devices = plan.kind.gpus or cards
     return ("%d cards are %d devices here: a rank for each of %d." % (cards, devices, plan.layout.ranks_per_node),)
 
 

@@ -6,12 +6,11 @@ what decides takes the values as an argument.
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 from collections.abc import Mapping
 
 from ...ask.verified import records
+from ...base.new_file import keep
 from ...base.slots import Slots
 
 REMEMBERED = ("account", "partition", "queue", "qos", "filesystems")
@@ -35,23 +34,7 @@ def save(site: str, slots: Slots, environ: Mapping[str, str] = os.environ) -> No
     known = _all(environ)
     old = known.get(site)
     known[site] = {**(old if isinstance(old, dict) else {}), **values}
-    with contextlib.suppress(OSError):
-        _write(path, known)
-
-
-def _write(path: str, known: Mapping[str, object]) -> None:
-    """Write the file for its owner alone, whole or not at all."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    fresh = "%s.%s" % (path, os.urandom(3).hex())
-    try:
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            json.dump(known, file, indent=1, sort_keys=True)
-        os.replace(fresh, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(fresh)
-        raise
+    keep(known, path)
 
 
 def _all(environ: Mapping[str, str]) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """A directory of a lab's own: locked while its owner lives, cleaned by a keeper when the owner died.
 
-The Slurm lab's `cleanup` does the cleaning, so whatever a PBS lab starts must be known to it: the process that holds a
-host carries that lab's mark in its environment, and all else lives in a host's own host-name namespace.
+`cleanup` does the cleaning, so whatever a lab starts must be known to it: of a PBS lab, the process that holds a host
+carries the lab's mark in its environment, and all else lives in a host's own host-name namespace.
 """
 
 from __future__ import annotations
