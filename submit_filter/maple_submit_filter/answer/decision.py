@@ -67,6 +67,7 @@ def decide(
     if job is None:
         return Decision("unread", why=_why_left_alone(submission))
     state, sure = _weighed(job, site)
+    state = _presumed(state, job, site)
     if not state.proven():
         why = _unread(state) if not state.findings else ""
         verdict = "findings" if state.findings else "unread" if why else "clean"
@@ -136,6 +137,18 @@ def _weighed(job: Job, site: Site) -> Tuple[State, State]:
     held = _played(job, sure, state.plan if plays_alike(job, site, sure) else None)
     state = state._replace(findings=weighed(state.findings, held.findings, site))
     return state, held._replace(findings=state.proven())
+
+
+def _presumed(state: State, job: Job, site: Site) -> State:
+    """Return the state with what is likely to be wrong, where what is unread leaves little to prove."""
+    if not state.plan.presumable:
+        return state
+    from .presumption import presumed
+
+    def play() -> State:
+        return _played(job, site, plan(job.submission, job.script, job.settings, site, job.arguments, job.read, True))
+
+    return presumed(state, play)
 
 
 def explained(decision: Decision, submission: Submission, site: Site, read: Optional[Read] = read_file) -> Decision:

@@ -6,9 +6,9 @@ Which maker's it is, is often not known: a value counts only where all that take
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, List, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Set, Tuple
 
-from ..play.program_owner import MPI, foreign, maker, unaware
+from ..play.program_owner import MPI, foreign, likely, maker, unaware
 from ..play.scene import MOST_TASKS, Scene, StepShape, Trail
 from ..play.shell_state import Place, Shell
 from ..site.facts import Site
@@ -21,6 +21,7 @@ from .mpi.layout import (
     LISTS,
     NAMES,
     UNKNOWN,
+    Host,
     Layout,
     Names,
     hosts,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Start the program in every rank."""
     scene = programs.scene
-    takers = readings(argv, 1, makers_here(argv[0].raw, scene.site, trail.around))
+    takers = _takers(argv, scene, trail.around)
     if not takers:
         scene.note(trail.span.start if trail.span else -1, "no known mpiexec accepts these options")
         scene.hidden = True
@@ -65,9 +66,16 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
     if shell.exports(_STEERED):
         shape = shape.anywhere()
     scene.shapes[trail.key] = (trail, shape)
-    known = tuple(NAMES) if strange else whose  # an unknown one may set any of them
+    known = tuple(NAMES) if strange and not scene.presumes else whose  # an unknown one may set any of them
     names = names_of(known) if scene.site.scheduler == "pbs" else UNKNOWN
     run_in(programs, argv[reading.program :], shell, trail, shape, given, names, link)
+
+
+def _takers(argv: List[Text], scene: Scene, around: Around) -> Dict[str, Reading]:
+    """Return what each maker's program would read; where it is presumed whose it is, that one's alone."""
+    takers = readings(argv, 1, makers_here(argv[0].raw, scene.site, around))
+    one = likely(argv[0].raw, around, scene.site) if scene.presumes else ""
+    return {one: takers[one]} if one in takers else takers
 
 
 def makers_here(name: bytes, site: Site, around: Around) -> Sequence[str]:
@@ -169,7 +177,7 @@ def _shape(link: Link, takers: Tuple[str, ...], shell: Shell, scene: Scene) -> S
     if alone and link.option(*FILES, *LISTS) is None:  # one that knows nothing of the job starts all ranks on one node
         return StepShape(None, tasks, None, bool(tasks and tasks > MOST_TASKS), "")
     if scene.site.scheduler != "pbs":
-        return _in_slurm(link, tasks, scene)
+        return _by_slots(link, takers, shell, scene) or _in_slurm(link, tasks, scene)
     found = layout(link, takers, hosts(link, shell, scene), shell)
     if found is None:
         return StepShape(_only_node(link, shell, scene), tasks, None, bool(tasks and tasks > MOST_TASKS), "")
@@ -192,6 +200,15 @@ def _laid_out(found: Layout) -> StepShape:
     return StepShape(
         len(found), ranks, tuple(by_node.get(node, 0) for node in range(max(by_node) + 1)), ranks > MOST_TASKS, ""
     )
+
+
+def _by_slots(link: Link, takers: Tuple[str, ...], shell: Shell, scene: Scene) -> Optional[StepShape]:
+    """Return the shape where Open MPI fills the slots of one node after the other; so it is presumed, not proven."""
+    given = scene.allocation
+    if not scene.presumes or takers != ("openmpi",) or not given.nodes or not given.tasks_per_node:
+        return None
+    found = layout(link, takers, [Host(node, given.tasks_per_node, True) for node in range(given.nodes)], shell)
+    return _laid_out(found) if found is not None and link.option(*FILES, *LISTS) is None else None
 
 
 def _in_slurm(link: Link, tasks: Optional[int], scene: Scene) -> StepShape:

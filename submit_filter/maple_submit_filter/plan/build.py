@@ -6,13 +6,14 @@ from typing import Dict, Hashable, List, Optional, Sequence, Set, Tuple
 
 from ..launchers.grammar import place
 from ..launchers.programs import Programs
-from ..play.batch_shell import batch_shell, granted, login
+from ..launchers.registry import foreign
+from ..play.batch_shell import batch_shell, granted, login, presume
 from ..play.scene import MOST_COMMANDS, Scene, Start, StepShape, Trail
 from ..play.shell_state import Shell
 from ..site.facts import Site
 from ..types.edits import Span
 from ..types.job import JobScript, Read
-from ..types.launch_plan import Breach, LaunchPlan, Step
+from ..types.launch_plan import Breach, LaunchPlan, Link, Step
 from ..types.settings import Settings
 from ..types.submission import Submission
 from ..types.text import Piece, Text, plain
@@ -26,17 +27,23 @@ def plan(
     site: Site,
     arguments: Optional[Sequence[bytes]] = (),
     read: Optional[Read] = None,
+    presumes: bool = False,
 ) -> LaunchPlan:
     """Return which processes the script would start.
 
     *read* returns the bytes of a file on disk, None where it cannot or may not be read; without it no file is read.
+    *presumes*: what cannot be read is taken to change nothing, so that what follows is likely and never proven.
     """
     scene = Scene(granted(submission, settings, site), site, read)
     scene.other_jobs = "array" in settings
     scene.shares_gpus = b"cuda-mps" in script.source or b"CUDA_MPS" in script.source
+    scene.presumes = presumes
     programs = Programs(scene)
     source = Text((Piece(script.source, 0),))
     shell = batch_shell(submission, settings, scene.allocation, site, source, arguments)
+    if presumes:
+        presume(shell, settings)
+        scene.submitted_in = plain(submission.cwd)
     _set_up(scene, shell, submission)
     if script.is_shell and script.interpreter.split(b" ")[0].rsplit(b"/", 1)[-1] != b"zsh":  # zsh splits no words
         programs.interpreter.script(source, shell, Trail())
@@ -45,8 +52,30 @@ def plan(
     unread = tuple((script.source.count(b"\n", 0, at) + 1 if at >= 0 else 0, why) for at, why in scene.unread)
     files, uses = tuple(scene.depends), tuple(shell.uses or ())
     return LaunchPlan(
-        scene.allocation, tuple(steps), unread, assigned, _left(scene), files, uses, scene.strangers or scene.hidden
+        scene.allocation,
+        tuple(steps),
+        unread,
+        assigned,
+        _left(scene),
+        files,
+        uses,
+        _presumable(scene, shell),
+        scene.strangers or scene.hidden,
     )
+
+
+def _presumable(scene: Scene, shell: Shell) -> bool:
+    """Return whether what nobody has read may have changed what starts."""
+    trails = [start.trail for start in scene.starts] + [trail for trail, _ in scene.shapes.values()]
+    if scene.hidden or not trails:
+        return scene.hidden or bool(scene.unread)
+    if scene.unread or scene.other_jobs or scene.misplaced or shell.lost:
+        return True
+    return any(trail.doubts or any(_unsettled(link) for link in trail.links) for trail in trails)
+
+
+def _unsettled(link: Link) -> bool:
+    return bool(link.argv) and bool(foreign(link.argv[0].raw, link.around))
 
 
 def _left(scene: Scene) -> Tuple[Span, ...]:
@@ -90,6 +119,8 @@ def _meeting_phases(starts: Sequence[Start]) -> Set[int]:
 
 def _sure(starts: Sequence[Start], scene: Scene) -> bool:
     trails = [start.trail for start in starts]
+    if scene.presumes:
+        return not any(trail.maybe for trail in trails)
     return not scene.hidden and not any(trail.doubts or trail.maybe for trail in trails)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from typing import Dict, Optional, Sequence
 
 from ..site.facts import Site
@@ -40,6 +41,17 @@ def batch_shell(
     if any(name in shell.variables for name in (b"CONDA_PREFIX", b"VIRTUAL_ENV")):
         shell.unsettle(SUBMITTED_FROM)
     return shell
+
+
+def presume(shell: Shell, settings: Settings) -> None:
+    """Have nothing that is unread change what a job's shell knows; of an array's jobs it is the last one's."""
+    shell.presumes, shell.unsettled = True, ()
+    members = re.findall(rb"\d+", re.sub(rb"[:%]\d+", b"", settings.value("array") or b""))
+    if members:
+        last = plain(max(members, key=int))
+        for name in (b"SLURM_ARRAY_TASK_ID", b"PBS_ARRAY_INDEX"):
+            if name in shell.variables:
+                shell.variables[name] = Variable(last, None, True)
 
 
 def login(submission: Submission) -> Dict[bytes, Variable]:

@@ -22,6 +22,8 @@ IMAGE = Reason((MPI, SCHEDULER), "it comes from an image")
 UNREAD = Reason((MPI,), "something unread may have changed PATH")
 RUN_IN_ENVIRONMENT = Reason((MPI,), "it is run in an environment of its own")
 SUBMITTED_FROM = Reason((MPI,), "the job is submitted from an environment")
+_PROFILE = Reason((MPI,), "a profile was read")
+_PYTHONS = Reason((MPI,), "an environment of Python is activated")
 _SITES_CONDA = Reason((), "the site's own conda")
 _MODULE = "a module may have brought it"
 _OTHER_MODULES = Reason((), "modules of another folder are used")
@@ -29,12 +31,19 @@ _SITES_FOLDERS = (b"/soft", b"/opt", b"/sw", b"/apps", b"/usr", b"/cvmfs", b"/cr
 # What the names of modules tell; sought as they stand, for expressions would cost every submission their compilation.
 _MPI_MODULES = (b"mpi", b"mvapich", b"hpcx", b"hpc-x", b"foss", b"gompi", b"gomkl", b"intel", b"oneapi", b"nvhpc")
 _OTHERS_OF_MPI = frozenset((b"mpt", b"hmpt", b"pgi", b"iomkl", b"purge", b"restore", b"reset", b"r"))
+_MODULES_OF = ((b"openmpi", "openmpi"), (b"ompi", "openmpi"), (b"mpich", "hydra"), (b"impi", "intelmpi"))
+_MAKER = "maker:"
 _SCHEDULER_MODULES = (b"slurm", b"pbs", b"torque")
 _CONDA_MODULES = (b"conda", b"miniforge", b"mamba", b"frameworks")
 _LOOKED_UP = b"\0same:which\0/"  # what `$(which mpirun)` begins with
 _NO_LAUNCHERS_THERE = (b"cuda", b"cudnn", b"nccl", b"nsight", b"nvidia", b"rocm", b"git", b"cmake", b"node")
 _PROGRAMS = (b"bin", b"sbin", b"?")
 _OWN_PROFILES = frozenset((b"bashrc", b"bash_profile", b"profile", b"setvars.sh", b"vars.sh"))
+
+
+def seldom_brings(reason: Reason) -> bool:
+    """Return whether that seldom brings an mpiexec: a file that nobody has read, or an environment of Python alone."""
+    return reason in (UNREAD, SUBMITTED_FROM, _PROFILE, _PYTHONS)
 
 
 def family(name: bytes) -> str:
@@ -59,6 +68,12 @@ def unaware(name: bytes, around: Around) -> bool:
 def maker(name: bytes, around: Around, site: Site) -> str:
     """Return whose mpiexec a word will be, as the site's maker is called; "" where that is not certain."""
     return "" if foreign(name, MPI, around) else site.maker(name.rsplit(b"/", 1)[-1].decode("utf-8", "replace"))
+
+
+def likely(name: bytes, around: Around, site: Site) -> str:
+    """Return whose mpiexec a word most likely is: that of the module that was loaded last, else the site's."""
+    loaded = [one for reason in around for one in reason.of if one.startswith(_MAKER)]
+    return loaded[-1][len(_MAKER) :] if loaded else site.maker(name.rsplit(b"/", 1)[-1].decode("utf-8", "replace"))
 
 
 def around(word: Text, family: str, image: bool, unsettled: Around) -> Around:
@@ -110,10 +125,12 @@ def _holds_no_launcher(folder: bytes) -> bool:
 
 def of_source(path: bytes) -> Optional[Reason]:
     """Return what sourcing a well-known file unsettles: an environment's `activate`, a profile of the user's own."""
+    if path.endswith(b"bin/activate") and b"conda" not in path and b"mamba" not in path:
+        return _PYTHONS
     if path.rsplit(b"/", 1)[-1] == b"activate":
         return Reason((MPI,), "an environment is activated")
     if path.rsplit(b"/", 1)[-1].lstrip(b".") in _OWN_PROFILES and not path.startswith(b"/etc/"):
-        return Reason((MPI,), "a profile was read")
+        return _PROFILE
     return None
 
 
@@ -141,6 +158,7 @@ def _of_modules(words: Sequence[bytes], unknown: bool, others: bool) -> Optional
         (SCHEDULER,) if others and _holds(names, _SCHEDULER_MODULES) else ()
     )
     if of:
+        of += tuple(_MAKER + maker for name in names for part, maker in _MODULES_OF if name.startswith(part))
         return Reason(of, "a module of another folder may have brought it" if others else _MODULE)
     return _SITES_CONDA if _holds(names, _CONDA_MODULES) else None
 

@@ -115,6 +115,9 @@ class Scene:
         self.login_gpus: Optional[Tuple[bytes, ...]] = None  # devices that a fresh login can use
         self.single: Optional[Single] = None  # where an srun of one task runs, its program, and itself
         self.destination: Optional[Destination] = None  # the node that ssh's words name, and where the command begins
+        self.presumes = False  # what nobody has read is taken to change nothing
+        self.submitted_in: Optional[Text] = None  # where files are looked for, if the folder is not known
+        self.misplaced = False  # a file was named whose folder is not known
         self.hidden = False  # a command was carried where it cannot be followed
         self.strangers = False  # programs that cannot be read run beside, or elsewhere, and may start agents of a world
 
@@ -136,6 +139,9 @@ class Scene:
                 return self.files[name]
         if self.read_file is None or not path.literal or len(raw) > 4096:
             return None
+        if cwd is None or b"\0" in cwd.raw:
+            self.misplaced = self.misplaced or raw[:1] != b"/"
+            cwd = self.submitted_in or cwd
         full = _beside(raw, cwd)
         if b"\0" in full or (cwd is None and full[:1] != b"/"):
             return None

@@ -16,7 +16,7 @@ from ..types.launch_plan import Around, Noted, Reason
 from ..types.submission import is_watched, travels
 from ..types.text import EMPTY, Piece, Text, join, plain, token, unknown
 from .availability import BATCH, IMAGE, TASK
-from .program_owner import UNREAD, of_path
+from .program_owner import UNREAD, of_path, seldom_brings
 
 MOST_ELEMENTS = 4096
 MOST_PIECES = 256  # of which it is remembered where in the script each stands
@@ -43,7 +43,7 @@ class Shell:
 
     __slots__ = ("variables", "functions", "positional", "place", "lost", "softly", "base", "cwd", "depth",
                  "mentioned", "shared", "options", "parents", "scopes", "skips", "folders",
-                 "elsewhere", "others", "image", "unsettled", "uses")  # fmt: skip
+                 "elsewhere", "others", "image", "unsettled", "uses", "presumes")  # fmt: skip
 
     def __init__(self, place: Place, base: Text, mentioned: bytes = b"") -> None:
         self.variables: MutableMapping[bytes, Variable] = {}
@@ -66,6 +66,7 @@ class Shell:
         self.unsettled: Around = ()  # why a program found along PATH may be none of the site's
         self.uses: Optional[List[Noted]] = None  # every word that is expanded or run, where that is asked for
         self.folders: Optional[Tuple[Optional[Text], ...]] = ()  # that `popd` goes back to; None: not known
+        self.presumes = False  # what nobody has read is taken to change nothing (see `plan.build.presumed`)
         self.skips = b""  # b"continue" or b"break", where it is not known whether that left this round of a loop
 
     def fork(self, place: Optional[Place] = None) -> "Shell":
@@ -77,7 +78,7 @@ class Shell:
         other.lost, other.softly, other.cwd, other.depth = self.lost, self.softly, self.cwd, self.depth
         other.shared, other.skips, other.folders = self.shared, self.skips, self.folders
         other.elsewhere, other.others, other.image = self.elsewhere, self.others, self.image
-        other.unsettled, other.uses = self.unsettled, self.uses
+        other.unsettled, other.uses, other.presumes = self.unsettled, self.uses, self.presumes
         other.options = set(self.options)
         other.parents = self.parents
         other.scopes = [dict(scope) for scope in self.scopes]
@@ -109,10 +110,14 @@ class Shell:
             return Variable(self.mix(name) if self.others[name] else unknown(name), None, True)
         if variable is not None and (variable.texts() or not self._may_be_brought(name)):
             return variable
-        if self.lost and not name.startswith(b"PET_"):  # torchrun's own defaults, which no other file would set
+        if (
+            self.lost and not name.startswith(b"PET_") and not (self.presumes and name.startswith(_OF_LAUNCHERS))
+        ):  # torchrun's own defaults, which no other file would set
             return Variable(open_value(b"lost." + self.lost + b"." + name))
         if self._may_be_brought(name):
             return Variable(self.brought(name))
+        if name in _FOLDERS and name != b"TMPDIR":
+            return Variable(unknown(b"env." + name))
         if is_watched(name):
             return Variable()
         if self.softly or not travels(name, self.mentioned):
@@ -125,7 +130,7 @@ class Shell:
         A name that the script set and did not hand on is its own (`image` says which ones hooks set all the same), and
         torchrun's defaults, PET_*, nobody sets.
         """
-        if not self.elsewhere or name.startswith(b"PET_"):
+        if not self.elsewhere or name.startswith(b"PET_") or (self.presumes and self.elsewhere == b"image"):
             return False
         return not any(seen[name].texts() for seen in self.parents if name in seen)
 
@@ -136,7 +141,7 @@ class Shell:
 
     def unsettle(self, reason: Optional[Reason]) -> None:
         """Remember why programs found along PATH may no longer be those of the site."""
-        if reason is not None and reason not in self.unsettled:
+        if reason is not None and reason not in self.unsettled and not (self.presumes and seldom_brings(reason)):
             self.unsettled += (reason,)
 
     def use(self, text: Text, start: int, name: bytes, is_command: bool, there: bool = True) -> None:
@@ -199,6 +204,8 @@ class Shell:
     def lose(self, why: bytes) -> None:
         """Forget everything an unread file may have changed; what the scheduler set stays."""
         self.lost = why
+        if self.presumes:
+            return
         for name in list(self.variables):
             if not name.startswith((b"SLURM_", b"SLURMD_", b"PBS_")):
                 del self.variables[name]
@@ -221,6 +228,15 @@ class Shell:
 _FOLDERS = frozenset(
     b"SCRATCH PSCRATCH WORK PROJECT PROJWORK MEMBERWORK WORLDWORK CFS LOCAL TMPDIR SLURM_TMPDIR STORE FAST".split()
 )
+
+
+_OF_LAUNCHERS = (
+    b"PMI",
+    b"OMPI_",
+    b"PALS_",
+    b"SLURM_",
+    b"MPI_LOCAL",
+)  # no sourced file sets what tells a rank its number
 
 
 def open_value(name: bytes) -> Text:

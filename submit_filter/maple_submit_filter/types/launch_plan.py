@@ -160,4 +160,5 @@ class LaunchPlan(NamedTuple):
     left: Tuple[Span, ...] = ()  # launch lines that surely run on in the background when the script ends
     depends: Tuple[bytes, ...] = ()  # files on disk that were read for it
     uses: Tuple[Noted, ...] = ()  # the words that were expanded and run, and where
+    presumable: bool = False  # something unread may have changed what starts
     strangers: bool = False  # programs that nobody has read run beside, and may start something anywhere

@@ -45,5 +45,6 @@ def _fixed(step: Step) -> bool:
     option = next(filter(None, (link.option(*some) for some in names)), None) if link is not None else None
     if link is None or option is None or option.value is None or step.maybe or link.option("standalone") is not None:
         return False
-    port = option.value.raw.rpartition(b":")[2] if option.name == "rdzv-endpoint" else option.value.raw
-    return port.isdigit() and int(port) > 0
+    start = option.value.raw.rfind(b":") + 1 if option.name == "rdzv-endpoint" else 0
+    port = option.value.slice(start)
+    return port.raw.isdigit() and int(port.raw) > 0 and port.span() is not None  # not counted from something
