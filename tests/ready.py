@@ -169,8 +169,7 @@ def _import_all(package: str) -> None:
     if package == "maple_agents":
         from maple_agents.templates.knowledge import entries_in_force as knowledge
 
-        knowledge.entries()  # has the literals of two thousand expressions kept, whoever's files they stand in
-        knowledge.in_force.cache_clear()
+        knowledge.mistakes()  # has the literals of two thousand expressions kept, whoever's files they stand in
 
 
 def _ended(tells: int, pid: int, told: int) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated, TypeVar
 
 import tomllib
-from maple_submit_filter.host import places
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from .data_files import paths
 
 
 class Table(BaseModel):
@@ -25,27 +25,6 @@ class Part(Table):
 
 
 Made = TypeVar("Made", bound=Table)
-
-
-def paths(kind: str) -> dict[str, str]:
-    """Return the path of every file in force of `templates/<kind>/` by its name without the ending, sorted.
-
-    An empty file is none: a shell makes one before the command whose output it is for has begun.
-    """
-    found: dict[str, str] = {}
-    for folder in places.folders(os.path.join("templates", kind)):
-        for name in os.listdir(folder):
-            path = os.path.join(folder, name)
-            if name.endswith(".toml") and not _is_empty(path):
-                found.setdefault(name[:-5], path)
-    return {name: found[name] for name in sorted(found)}
-
-
-def _is_empty(path: str) -> bool:
-    try:
-        return os.path.getsize(path) == 0
-    except OSError:
-        return False  # whoever reads it says what is wrong with it
 
 
 def parse(shape: type[Made], source: bytes, filename: str) -> Made:
@@ -69,3 +48,6 @@ def _mistakes(error: ValidationError, filename: str) -> list[str]:
         "%s: %s: %s" % (filename, ".".join(str(part) for part in one["loc"]) or "file", one["msg"].lower())
         for one in error.errors(include_url=False)
     ]
+
+
+__all__ = ["Part", "Table", "parse", "paths", "read"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
+OBJECTS = 100_000  # made before any are looked through: a command that loads much and ends soon leaves few behind
 INTERRUPTED = 130  # as a shell tells of SIGINT
 
 
@@ -19,6 +21,7 @@ def maple() -> None:
 
 def maple_fix() -> None:
     """Run `maple-fix`; it ends the process."""
+    gc.set_threshold(OBJECTS)
     try:
         from .fix.command import main
 

@@ -57,6 +57,10 @@ def explained(case: Case, model: str | None = None) -> Diagnosis:
 
 
 def _cited(diagnosis: Diagnosis) -> tuple[Cited, ...]:
+    from .documents import folders
+
+    if not folders.any_kept():  # to search them takes more to load than a log takes to read
+        return ()
     from .documents.search import cited
 
     return cited(diagnosis)

@@ -16,7 +16,7 @@ from maple_agents.templates.knowledge.entries_in_force import signs
 LONG = 4000  # characters: twice what is searched of a line; what is worse than its square would not end here either
 UNBOUNDED = 1000  # repeats that may go further than this are as good as unbounded
 KNOWN = entries()
-PATTERNS = [(name, pattern) for name, entry in KNOWN.items() for pattern in entry.match + entry.without]
+PATTERNS = [(name, pattern) for name, entry in KNOWN.items() for pattern in [*entry.match, *entry.without]]
 
 
 def test_every_class_has_an_entry():

@@ -9,6 +9,7 @@ from maple_agents.templates import knowledge
 from maple_agents.templates.knowledge import entries_in_force
 from maple_agents.templates.knowledge.entries import Entry
 from maple_agents.templates.knowledge.entries_in_force import expanded
+from maple_agents.templates.knowledge.entry_shapes import entry as entry_of
 
 GROUPS = {"late": ["timed out", "gave up"], "ids": ["slow", "time_limit"]}
 HEAD = 'revision = 1\nwhy = "a reason"\nsources = ["here"]\n'
@@ -16,7 +17,7 @@ ENTRY = '[entry.%s]\ncause = "time_limit"\nrole = "symptom"\nsays = "late"\nsour
 
 
 def entry(**more: object) -> Entry:
-    return Entry.model_validate({"cause": "time_limit", "says": "late", "sources": ["here"], **more})
+    return entry_of({"cause": "time_limit", "says": "late", "sources": ["here"], **more})
 
 
 def test_a_name_stands_for_its_list():

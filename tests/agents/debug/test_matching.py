@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from maple_agents.diagnose.recognise.matches import Match, matches, telling_lines
 from maple_agents.diagnose.values import Event, Evidence, Place, Severity
-from maple_agents.templates.knowledge.entries import Entry
+from maple_agents.templates.knowledge.entry_shapes import entry as entry_of
 
 UNIT = (
     "Traceback (most recent call last):",
@@ -17,7 +17,7 @@ UNIT = (
 
 
 def found(unit: tuple[str, ...], **more: object) -> bool:
-    entry = Entry.model_validate(
+    entry = entry_of(
         {"cause": "disk_quota_or_full", "says": "full", "match": ["quota exceeded"], "sources": ["here"], **more}
     )
     event = Event(
@@ -40,7 +40,7 @@ def test_a_word_of_the_message_rules_it_out():
 
 def test_another_language_says_the_same():
     """What bash and the C library say in the user's language is known by its English; shown is what was said."""
-    entry = Entry.model_validate(
+    entry = entry_of(
         {"cause": "launcher_not_found", "says": "x", "match": ["line 7: (?P<name>\\w+): command not found"],
          "sources": ["here"]}
     )  # fmt: skip

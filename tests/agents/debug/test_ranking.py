@@ -12,6 +12,7 @@ from maple_agents.diagnose.recognise.matches import matches
 from maple_agents.diagnose.recognise.neighbours import Vote
 from maple_agents.diagnose.values import Case, Digest, Ended, Event, LogFile, Place, Severity, Stream
 from maple_agents.templates.knowledge.entries import Entry
+from maple_agents.templates.knowledge.entry_shapes import entry as entry_of
 from maple_submit_filter.site.facts import GENERIC_SLURM
 
 LOG = LogFile("/x/slurm-1.out", "both")
@@ -19,7 +20,7 @@ LOG = LogFile("/x/slurm-1.out", "both")
 
 def entry(match: str, cause: str = "code_error", **more: object) -> Entry:
     given = {"cause": cause, "says": "it was {what}", "match": [match] if match else [], "sources": ["here"], **more}
-    return Entry.model_validate(given)
+    return entry_of(given)
 
 
 def event(line: int, text: str, **more: object) -> Event:

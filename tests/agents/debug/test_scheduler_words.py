@@ -16,7 +16,8 @@ from maple_agents.diagnose.fix import cures
 from maple_agents.diagnose.fix.treatment import objection
 from maple_agents.diagnose.read import read
 from maple_agents.diagnose.scheduler_words import foreign, spoken
-from maple_agents.diagnose.tell.json_form import as_json, steps
+from maple_agents.diagnose.tell.json_form import as_json
+from maple_agents.diagnose.tell.next_steps import steps
 from maple_agents.diagnose.values import Case, Ended, LogFile
 from maple_agents.templates.knowledge import anchors, entries
 from maple_submit_filter.answer.decision import decide

@@ -50,7 +50,7 @@ def load(site_id: str) -> Site:
     filename = path(site_id)
     with open(filename, "rb") as file:
         source = file.read()
-    key, kept = _checked_by_this(source), _cache(site_id)
+    key, kept = checked_by_this(source), kept_in(site_id)
     try:
         with open(kept, "rb") as file:
             cached = json.load(file)
@@ -129,13 +129,13 @@ def _detection(site_id: str) -> Mapping[str, Any]:
     return table if isinstance(table, dict) else {}
 
 
-def _cache(site_id: str) -> str:
-    """Return where the checked form of a site file is kept, "" for nowhere."""
+def kept_in(name: str) -> str:
+    """Return the file in which what was checked is kept under *name*, "" for nowhere."""
     cache = own_folders.cache()
-    return os.path.join(cache, "sites", "%s.json" % site_id) if cache else ""
+    return os.path.join(cache, "sites", "%s.json" % name) if cache else ""
 
 
-def _checked_by_this(source: bytes) -> str:
+def checked_by_this(source: bytes) -> str:
     """Return a hash of the file, of the code that checks it, and of the launch templates that go with it."""
     beside = (os.path.join("templates", "launch"), FOLDER)  # the names of other sites stand in their files
     folders = (os.path.dirname(__file__), *(folder for name in beside for folder in places.folders(name)))

@@ -18,7 +18,6 @@ from maple_submit_filter.answer.report import printable
 from ...base.complaint import Complaint
 from ...base.terminal import at_terminal
 from ...diagnose.at_end import kept
-from ...diagnose.tell.json_form import VERSION
 
 if TYPE_CHECKING:
     from maple_submit_filter.types.job_records import Record
@@ -144,6 +143,8 @@ def _when(ended: float | None, now: float) -> str:
 
 def shown(job: str, as_json: bool) -> Optional[int]:
     """Print what was found at the end of a job, and return the exit code; None where nothing was."""
+    from ...diagnose.tell.json_form import VERSION
+
     told = kept(job, time.time())
     try:
         if told is None:

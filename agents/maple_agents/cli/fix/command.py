@@ -178,7 +178,6 @@ def _explained(
 ) -> "Diagnosis":
     """Return why the job failed. Raises `Complaint`, also where what Maple knows of causes cannot be read."""
     from ...diagnose import explanation
-    from ...diagnose.gather.cases import is_of_pbs, with_status
     from ...templates import knowledge
     from ..progress import reading
 
@@ -187,7 +186,11 @@ def _explained(
     except ValueError as error:
         wrong = str(error).split("\n")[0]
         raise Complaint(f"what Maple knows of causes cannot be read: {wrong}", "maple templates lint") from error
-    known = None if is_of_pbs(exit_code) else exit_code
+    known = exit_code
+    if exit_code is not None:
+        from ...diagnose.gather.cases import is_of_pbs, with_status
+
+        known = None if is_of_pbs(exit_code) else exit_code
     case = explanation.case_of(job, logs, script, site_id, words, state, known)
     if job is None and exit_code is not None and known is None:
         case = with_status(case, exit_code, state)

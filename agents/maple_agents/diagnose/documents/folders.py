@@ -101,6 +101,12 @@ def remove(source: str, folder: str) -> list[str]:
     return gone
 
 
+def any_kept(environ: Mapping[str, str] = os.environ) -> bool:
+    """Return whether there may be a document, by the names of files alone."""
+    mine = own(environ)
+    return any(names_in(folder) for folder in (*([mine] if mine else []), *places.folders(FOLDER, environ)))
+
+
 def every(environ: Mapping[str, str] = os.environ) -> list[Document]:
     """Return the documents of the user and of the site, each once by where it came from; the user's own first."""
     mine = own(environ)

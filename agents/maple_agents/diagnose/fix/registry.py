@@ -11,19 +11,20 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.edits import Fix
 from maple_submit_filter.types.job import Job
 from maple_submit_filter.types.launch_plan import LaunchPlan, Step
 
-from ...ask.sites import path
-from ...ask.sites.files import parse
-from ...ask.sites.model import SiteFile
+from ...ask.sites import whole_files
 from ...templates.knowledge.conditions import Fact
 from ..diagnosis import said
 from ..values import Case, Cause, Digest, Event
+
+if TYPE_CHECKING:
+    from ...ask.sites.model import SiteFile
 
 # Files by whose names a step is known in a log: its program, and where its output goes.
 _FILE = re.compile(r"[\w.+-]+\.(?:py|sh|jl|R|out|log|err|txt)(?![\w.-])")
@@ -138,14 +139,4 @@ def _names(given: Given, step: Step) -> set[str]:
 
 def whole(site: Site) -> SiteFile | None:
     """Return the site's file, None where it has none that can be read: then nothing more is known."""
-    return _read(site.id)
-
-
-@lru_cache(maxsize=4)
-def _read(site_id: str) -> SiteFile | None:
-    try:
-        filename = path(site_id)
-        with open(filename, "rb") as file:
-            return parse(file.read(), filename)
-    except (OSError, ValueError):
-        return None
+    return whole_files.whole(site.id)

@@ -13,8 +13,6 @@ from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.job_records import STATES
 from maple_submit_filter.types.submission import Submission
 
-from ...ask.schedulers.commands import Worker
-from ...ask.schedulers.protocol import SchedulerError
 from ...ask.submission import source_of, submission
 from ...base.complaint import Complaint
 from ...base.secrets.masking import masked
@@ -152,6 +150,9 @@ def left_unread(asked: Submission, site: Site, read: Sequence[LogFile]) -> tuple
     if not read:
         return ()
     folder = os.path.dirname(os.path.abspath(read[0].path))
+    from ...ask.schedulers.commands import Worker  # only a script has a folder to look through
+    from ...ask.schedulers.protocol import SchedulerError
+
     try:
         found = Worker("looking for more logs").call(lambda: _beside(asked, site, read, folder), SECONDS)
     except (SchedulerError, RecursionError, ValueError, LookupError, OSError):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
 
+from ...ask.sites.whole_files import whole
 from ...ask.submission import GENERIC, here_of, loaded
 from ...base.complaint import Complaint
-from .sources.job_facts import Told
+
+if TYPE_CHECKING:
+    from .sources.job_facts import Told
 
 _GIB = 1 << 30
 
@@ -61,16 +64,8 @@ def gpu_memory(told: Told, site: Site) -> int | None:
 
 def _of_kind(site_id: str, name: str) -> int | None:
     """Return the bytes that a framework has for its own: a card's, shared out over the devices it counts as."""
-    from ...ask.sites import path
-    from ...ask.sites.files import parse
-
-    try:
-        filename = path(site_id)
-        with open(filename, "rb") as file:
-            site_file = parse(file.read(), filename)
-        node = site_file.node.get(name)
-    except (OSError, ValueError, AttributeError):
-        return None
+    site_file = whole(site_id)
+    node = site_file.node.get(name) if site_file is not None else None
     if node is None or node.gpu_memory_gib is None:
         return None
     cards, devices = node.gpus or 1, node.devices or node.gpus or 1

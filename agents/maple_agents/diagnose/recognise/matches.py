@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...templates.knowledge.entries import COMPARED, Entry, literals
-from ...templates.knowledge.entries_in_force import compiled
+from ...templates.knowledge.entries import COMPARED, Entry, ignores_case
+from ...templates.knowledge.entries_in_force import compiled, promised
 from ..read import announces, bare
 from ..read.languages import english
 from ..values import Event, Evidence
@@ -45,17 +45,49 @@ def telling_lines(match: Match) -> Iterator[Evidence]:
 
 def matches(events: Sequence[Event], known: Mapping[str, Entry]) -> tuple[Match, ...]:
     """Return every entry that is known by words, with the events that say them, in the order of *events*."""
-    return tuple(match for order, event in enumerate(events) for match in _of_event(event, order, known))
+    said = [_lines(event) for event in events]
+    meant = _possible_of("\n".join(line.words for lines in said for line in lines), known)
+    return tuple(
+        match
+        for order, (event, lines) in enumerate(zip(events, said, strict=True))
+        for match in _of_event(event, order, lines, meant)
+    )
 
 
-def _of_event(event: Event, order: int, known: Mapping[str, Entry]) -> Iterator[Match]:
-    lines = _lines(event)
+def _possible_of(text: str, known: Mapping[str, Entry]) -> dict[str, tuple[Entry, tuple[str, ...]]]:
+    """Return the entries that *text* may speak of, each with the expressions that may match there: a few of all."""
+    found = _Literals(text)
+    rows = {name: (entry, tuple(filter(found.may_match, entry.match))) for name, entry in known.items()}
+    return {name: row for name, row in rows.items() if row[1] or row[0].exception and not row[0].match}
+
+
+class _Literals:
+    """Which literals stand in a text, each looked for once; of (?i) expressions those in small letters."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._small = text, text.casefold()
+        self._there: dict[str, bool] = {}
+
+    def may_match(self, pattern: str) -> bool:
+        """Return False where no line of the text can match: an expression is dear, a literal is not."""
+        wanted = promised(pattern)
+        return not wanted or any(self._stands(one, ignores_case(pattern)) for one in wanted)
+
+    def _stands(self, literal: str, small: bool) -> bool:
+        key = "\0" + literal if small else literal
+        if key not in self._there:
+            self._there[key] = literal in (self._small if small else self._text)
+        return self._there[key]
+
+
+def _of_event(
+    event: Event, order: int, lines: Sequence[_Line], meant: Mapping[str, tuple[Entry, tuple[str, ...]]]
+) -> Iterator[Match]:
     text = "\n".join(line.words for line in lines)
     said = "\n".join(_spoken([line.words for line in lines])) if event.exception else text
-    for name, entry in known.items():
-        if not entry.match and not entry.exception:
-            continue
-        found = _found(entry, event, lines, text, said)
+    literals, spoken = _Literals(text), _Literals(said)
+    for name, (entry, patterns) in meant.items():
+        found = _found(entry, event, lines, [one for one in patterns if literals.may_match(one)], said, spoken)
         if found is not None:
             number, line, values = found
             yield Match(name, event, order, Evidence(event.place.file, number, line), values)
@@ -88,15 +120,21 @@ def _spoken(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _found(
-    entry: Entry, event: Event, lines: Iterable[_Line], text: str, said: str
+    entry: Entry, event: Event, lines: Sequence[_Line], patterns: Sequence[str], said: str, spoken: _Literals
 ) -> tuple[int, str, dict[str, str]] | None:
-    if not _meant(entry, event) or any(_searched(pattern, said) for pattern in entry.without):
+    """Return the line that one of *patterns* knows, where nothing *said* says that the entry is not meant."""
+    if entry.match and not patterns or not _meant(entry, event):
         return None
-    if not entry.match:
-        return event.place.line, event.text, {"exception": event.exception}
-    for pattern in entry.match:
-        if not _possible(pattern, text):
-            continue
+    found = (
+        _hit(entry, lines, patterns) if entry.match else (event.place.line, event.text, {"exception": event.exception})
+    )
+    if found is None or any(spoken.may_match(one) and compiled(one).search(said) for one in entry.without):
+        return None
+    return found
+
+
+def _hit(entry: Entry, lines: Sequence[_Line], patterns: Sequence[str]) -> tuple[int, str, dict[str, str]] | None:
+    for pattern in patterns:
         for line in lines:
             hit = compiled(pattern).search(line.words) or _without_prefix(pattern, line.words)
             if hit is not None:
@@ -142,13 +180,3 @@ def _meant(entry: Entry, event: Event) -> bool:
         return True
     in_user = event.innermost is not None and event.innermost == event.frame
     return in_user if entry.frame == "user" else event.innermost is not None and not in_user
-
-
-def _searched(pattern: str, text: str) -> bool:
-    return _possible(pattern, text) and compiled(pattern).search(text) is not None
-
-
-def _possible(pattern: str, text: str) -> bool:
-    """Return False where no line of *text* can match: an expression is dear, a literal is not."""
-    wanted = literals(pattern)
-    return not wanted or any(one in text for one in wanted)

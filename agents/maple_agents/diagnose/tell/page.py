@@ -10,7 +10,7 @@ from ...base import drawing
 from ...base.quantities import elapsed
 from ...templates.knowledge import meanings
 from ..values import Cause, Cited, Cure, Diagnosis, Ended
-from .json_form import difference, filled, new, steps
+from .next_steps import difference, filled, new, steps
 from .page_rows import head, lines, plain, say, short, step
 from .safe import safe_words
 from .site_help import OWN_PACKAGES, here

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from ...ask.sites.model import PartitionTable, SiteFile
 from ...base.quantities import of_clock
 from ..fix.registry import whole
 from ..values import Cause, Diagnosis
 
-Says = Callable[[SiteFile], Iterator[str]]
+if TYPE_CHECKING:
+    from ...ask.sites.model import PartitionTable, SiteFile
+
+Says = Callable[["SiteFile"], Iterator[str]]
 FEW = 2  # ways to load a framework
 MOST = 8  # names in a list
 OWN_PACKAGES = "own packages: "

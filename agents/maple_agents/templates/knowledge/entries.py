@@ -8,12 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Annotated, Any, Literal, Union
+from typing import Any, Literal, NamedTuple, Union
 
-from pydantic import Field, field_validator
-
-from ...base.tables import Part, Table
-from .conditions import Wanted, checked
+from .conditions import Wanted
 
 CLASSES = (
     "port_in_use", "rendezvous_timeout_master_unreachable", "early_expanded_rank_variable", "wrong_world_size_or_rank",
@@ -43,46 +40,29 @@ Weight = Literal["strong", "fair", "weak"]
 Condition = dict[str, Wanted]
 
 
-class Remedy(Table):
-    """What to do. *kind*: one of `causes.FIX_KINDS`. *says* and *steps* may name what the signature caught: `{port}`.
+class Remedy(NamedTuple):
+    """What to do. *kind*: one of `FIX_KINDS`. *says* and *steps* may name what the signature caught: `{port}`.
 
-    *how*: the name of a typed fix in `maple_agents/debug/fixes/`, "" where only people can do it; *give*: its
+    *how*: the name of a typed fix in `diagnose/fix/kinds/`, "" where only people can do it; *give*: its
     arguments. *when*: conditions as in `needs`; the first remedy that holds is taken.
     """
 
     kind: str
-    says: Annotated[str, Field(min_length=1)]
+    says: str
     steps: list[str] = []
     how: str = ""
     give: dict[str, Union[str, int, float]] = {}
     when: Condition = {}
 
-    @field_validator("kind")
-    @classmethod
-    def _known(cls, kind: str) -> str:
-        if kind not in FIX_KINDS:
-            raise ValueError("no such kind of fix; there are %s" % ", ".join(FIX_KINDS))
-        return kind
 
-    @field_validator("when")
-    @classmethod
-    def _condition(cls, condition: Condition) -> Condition:
-        return checked(condition)
-
-
-class Said(Table):
+class Said(NamedTuple):
     """Another sentence for a cause, where *when* holds."""
 
     when: Condition
-    says: Annotated[str, Field(min_length=1)]
-
-    @field_validator("when")
-    @classmethod
-    def _condition(cls, condition: Condition) -> Condition:
-        return checked(condition)
+    says: str
 
 
-class Entry(Table):
+class Entry(NamedTuple):
     """One cause, and how it shows.
 
     *cause*: the class. *role*: "cause", what must be changed for the job to run; "symptom", a sign that is a cause only
@@ -99,8 +79,9 @@ class Entry(Table):
     """
 
     cause: str
+    says: str
+    sources: list[str]
     role: Role = "cause"
-    says: Annotated[str, Field(min_length=1)]
     why: str = ""
     said: list[Said] = []
     match: list[str] = []
@@ -114,68 +95,16 @@ class Entry(Table):
     excludes: list[Condition] = []
     explains: list[str] = []
     fixes: list[Remedy] = []
-    sources: Annotated[list[str], Field(min_length=1)]
-
-    @field_validator("cause")
-    @classmethod
-    def _known(cls, cause: str) -> str:
-        if cause not in CLASSES:
-            raise ValueError("no such cause; the classes stand in debug/causes.py")
-        return cause
-
-    @field_validator("match", "without")
-    @classmethod
-    def _expressions(cls, patterns: list[str]) -> list[str]:
-        for pattern in patterns:
-            _compiles(pattern)
-        return patterns
-
-    @field_validator("where")
-    @classmethod
-    def _comparisons(cls, comparisons: list[str]) -> list[str]:
-        for comparison in comparisons:
-            if COMPARED.fullmatch(comparison) is None:
-                raise ValueError("%r compares no two numbers that were caught" % comparison)
-        return comparisons
-
-    @field_validator("needs")
-    @classmethod
-    def _condition(cls, condition: Condition) -> Condition:
-        return checked(condition)
-
-    @field_validator("confirms", "excludes")
-    @classmethod
-    def _conditions(cls, conditions: list[Condition]) -> list[Condition]:
-        return [checked(condition) for condition in conditions]
 
 
-class Meaning(Table):
+class Meaning(NamedTuple):
     """What a class of causes means in a sentence, where no entry says more, and whether running the same job again
     may help: *again*, and *because*.
     """
 
-    says: Annotated[str, Field(min_length=1)]
+    says: str
     again: Literal["no", "perhaps", "yes"]
-    because: Annotated[str, Field(min_length=1)]
-
-
-class Family(Part):
-    """A file of the knowledge base: entries that belong together, by their ids; lists that entries of any file share,
-    by their names: "@name" stands for one in `match`, `without`, `explains` and in the lists of conditions; what
-    classes mean.
-    """
-
-    entry: dict[str, Entry] = {}
-    classes: dict[str, Meaning] = {}
-    groups: dict[str, list[str]] = {}
-
-
-def _compiles(pattern: str) -> None:
-    """Parse only: to compile two thousand expressions takes longer than to read a log. Tests compile each."""
-    try:
-        literals(pattern)
-    except re.error as error:
-        raise ValueError("%r is no regular expression: %s" % (pattern, error)) from None
+    because: str
 
 
 # Pieces of text that every match of a regular expression holds: a search for them is cheap, one for it is not.
@@ -188,11 +117,20 @@ _ANY_CASE = re.compile(r"\(\?[a-zA-Z]*i")
 def literals(pattern: str) -> frozenset[str]:
     """Return literals one of which stands in every text that *pattern* matches; none where that cannot be promised.
 
-    Raises `re.error` where the pattern is no regular expression.
+    Of an expression that ignores case they are in small letters, and stand in the text so (`str.casefold`). Raises
+    `re.error` where the pattern is no regular expression.
     """
     from re import _parser as parser  # type: ignore[attr-defined]  # of CPython 3.11 and later
 
-    return frozenset(_best(list(parser.parse(pattern))) or ()) if not _ANY_CASE.search(pattern) else frozenset()
+    if _ANY_CASE.search(pattern) and not ignores_case(pattern):
+        return frozenset()  # in parts of it alone
+    found = _best(list(parser.parse(pattern))) or set()
+    return frozenset(one.casefold() for one in found) if ignores_case(pattern) else frozenset(found)
+
+
+def ignores_case(pattern: str) -> bool:
+    """Return whether the whole of an expression ignores case."""
+    return pattern.startswith("(?i)")
 
 
 def _best(tree: list[Any]) -> set[str] | None:

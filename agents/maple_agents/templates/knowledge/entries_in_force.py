@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from ...base.tables import paths, read
+from ...base.data_files import paths
+from . import checked_before
+from .checked_before import Knowledge
 from .conditions import Wanted
-from .entries import CLASSES, Entry, Family, Meaning, literals
+from .entries import CLASSES, Entry, Meaning, ignores_case, literals
 
 KIND = "knowledge"
 RARE = 7  # letters of one that is worth searching for in a whole log: shorter ones stand on lines of every day
@@ -17,44 +19,60 @@ RARE = 7  # letters of one that is worth searching for in a whole log: shorter o
 
 def entries() -> Mapping[str, Entry]:
     """Return every entry in force by its id. Raises `ValueError`: a line for each mistake."""
-    return in_force()[0]
+    return in_force().entries
 
 
 def meanings() -> Mapping[str, Meaning]:
     """Return what is said of classes, by their names. Raises as `entries`."""
-    return in_force()[1]
+    return in_force().meanings
 
 
 @cache
-def in_force() -> tuple[Mapping[str, Entry], Mapping[str, Meaning]]:
-    found, classes, wrong = _read()
+def in_force() -> Knowledge:
+    """Return what is in force, as it was checked before where the files are the same. Raises as `entries`."""
+    files = paths(KIND)
+    try:
+        of = checked_before.hash_of(files)
+    except OSError:
+        of = ""  # whoever reads it says what is wrong with it
+    before = checked_before.kept(of) if of else None
+    if before is not None:
+        return before
+    found, classes, wrong = _read(files)
     if wrong:
         raise ValueError("\n".join(wrong))
-    return found, classes
+    patterns = {pattern for entry in found.values() for pattern in (*entry.match, *entry.without)}
+    made = Knowledge(found, classes, {one: sorted(literals(one)) for one in sorted(patterns)})
+    if of:
+        checked_before.keep(made, of)
+    return made
 
 
 def mistakes() -> list[str]:
     """Return a line for each mistake of the files in force: one that cannot be read, an id or a group given twice, a
     name of no group, a consequence or a sign that is no entry and no class.
     """
-    found, classes, wrong = _read()
+    found, classes, wrong = _read(paths(KIND))
     return wrong or [
         *_unknown(found),
         *("classes.%s: there is no such class" % class_ for class_ in classes if class_ not in CLASSES),
     ]
 
 
-def _read() -> tuple[dict[str, Entry], dict[str, Meaning], list[str]]:
+def _read(files: Mapping[str, str]) -> tuple[dict[str, Entry], dict[str, Meaning], list[str]]:
+    from ...base.tables import read
+    from .entry_shapes import Family
+
     wrong: list[str] = []
     families: dict[str, Family] = {}
-    for path in paths(KIND).values():
+    for path in files.values():
         try:
             families[path] = read(Family, path)
         except (ValueError, OSError) as error:
             wrong += str(error).splitlines()
     groups = _once({path: family.groups for path, family in families.items()}, "groups", wrong)
-    found = _once({path: family.entry for path, family in families.items()}, "entry", wrong)
-    classes = _once({path: family.classes for path, family in families.items()}, "classes", wrong)
+    found = _once({path: family.entries() for path, family in families.items()}, "entry", wrong)
+    classes = _once({path: family.meanings() for path, family in families.items()}, "classes", wrong)
     return {name: _expanded(name, one, groups, wrong) for name, one in found.items()}, classes, wrong
 
 
@@ -100,8 +118,15 @@ def anchors(known: Mapping[str, Entry]) -> tuple[bytes, ...]:
 
 
 def _rare(pattern: str) -> frozenset[str]:
-    found = literals(pattern)
+    found = promised(pattern) if not ignores_case(pattern) else frozenset()
     return found if found and min(map(len, found)) >= RARE else frozenset()
+
+
+@cache
+def promised(pattern: str) -> frozenset[str]:
+    """Return `literals` of an expression; those of what is in force were worked out before."""
+    before = in_force().literals.get(pattern)
+    return literals(pattern) if before is None else frozenset(before)
 
 
 def compiled(pattern: str) -> re.Pattern[str]:
@@ -122,7 +147,7 @@ Groups = Mapping[str, Sequence[str]]
 
 def expanded(entry: Entry, groups: Groups) -> Entry:
     """Return *entry* with the words of each group in place of its name. Raises `ValueError` for a name of none."""
-    told = {
+    told: dict[str, Any] = {
         "match": _words(entry.match, groups),
         "without": _words(entry.without, groups),
         "explains": _words(entry.explains, groups),
@@ -131,7 +156,13 @@ def expanded(entry: Entry, groups: Groups) -> Entry:
         "excludes": [_condition(exclude, groups) for exclude in entry.excludes],
     }
     changed = {key: value for key, value in told.items() if value != getattr(entry, key)}
-    return Entry.model_validate({**entry.model_dump(), **changed}) if changed else entry
+    return _rechecked(entry._replace(**changed)) if changed else entry
+
+
+def _rechecked(entry: Entry) -> Entry:
+    from .entry_shapes import rechecked
+
+    return rechecked(entry)
 
 
 def _words(words: Sequence[str], groups: Groups) -> list[str]:
