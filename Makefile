@@ -9,6 +9,8 @@ FRONT := submit_filter/front
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
+# Small matrices only: threads of OpenBLAS would wait for each other on a busy machine.
+export OPENBLAS_NUM_THREADS ?= 1
 .PHONY: help demo records test lab packages venv front lint format cases docs bench bench-heavy clean setup lock shapes tagger callers-venv \
 	miniapps-venv
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Mapping, Sequence
+from typing import Dict, List, Mapping, Optional, Sequence
 
 from maple_agents.scheduling.training.job import GPUs, Job, Split, split
 from maple_agents.scheduling.training.simulation import CLUSTER, Cluster, free_gpus, most_free
@@ -11,10 +11,14 @@ LIMIT = 16 * 3600  # GPU-seconds, from where on a job stands in the second queue
 
 
 class Tiresias:
-    """Jobs of fixed size; who has had little goes first, and whoever fits behind fills up."""
+    """Jobs of fixed size; who has had little goes first, and whoever fits behind fills up.
 
-    def __init__(self, cluster: Cluster = CLUSTER) -> None:
+    *expected*: GPU-seconds by name, where they are forecast: who will want much stands in the second queue at once.
+    """
+
+    def __init__(self, cluster: Cluster = CLUSTER, expected: Optional[Mapping[str, float]] = None) -> None:
         self._cluster = cluster
+        self._expected = expected or {}
         self._queues: List[List[str]] = [[], []]
         self._executed: Dict[str, int] = {}
         self._seen: Dict[str, int] = {}
@@ -48,7 +52,7 @@ class Tiresias:
         self._queues = [[name for name in queue if name in here] for queue in self._queues]
         for job in jobs:
             if job.name not in self._executed:
-                self._queues[0].append(job.name)
+                self._queues[int(self._expected.get(job.name, 0) >= LIMIT)].append(job.name)
                 self._executed[job.name], self._seen[job.name], self._running[job.name] = 0, now, False
 
     def _demote(self, now: int, jobs: Sequence[Job]) -> None:
