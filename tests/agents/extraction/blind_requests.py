@@ -26,6 +26,7 @@ SLOTS = {"nodes": "nodes", "gpus_per_node": "gpus_per_node", "ranks_per_node": "
          "account": "account", "qos": "qos"}  # fmt: skip
 COUNTS = ("nodes", "gpus_per_node", "ranks_per_node")
 IN_SCRIPT = ("program", "name_of_job", "output", "container", "conda", "venv", "mail", "array")
+PARADIGMS = {"three_d": "3d", "accelerate_ddp": "accelerate-ddp"}  # by the sets' own names
 LISTS = ("arguments", "modules")
 
 
@@ -81,6 +82,11 @@ def _said(case: dict[str, Any], answer: dict[str, Any]) -> Iterator[tuple[str, b
     if "filesystems" in case:
         had = set(re.split("[:, ]", str(final.get("filesystems", ""))))
         yield "filesystems=%s" % case["filesystems"], had == set(case["filesystems"].split(":"))
+    if "paradigm" in case and "paradigm" not in must:
+        named = PARADIGMS.get(case["paradigm"], case["paradigm"])
+        yield "paradigm=%s" % case["paradigm"], final.get("paradigm") == named
+    if "launcher" in case and script:
+        yield "launcher=%s" % case["launcher"], bool(re.search(r"\b%s\b" % case["launcher"], script))
     for key in IN_SCRIPT:
         if key in case and key not in must:
             yield "%s=%s" % (key, case[key]), str(case[key]) in everywhere
