@@ -83,6 +83,9 @@ def test_every_repair_in_the_tree_starts_the_worlds_that_were_declared() -> None
         "pbs/wrong/nodes-counted-by-lines": [(11, [32], [8])],  # the node file's lines are counted as nodes
         "MPL303/pbs-nodes-counted-by-lines": [(9, [32], [8])],
         "MPL303/the-number-of-tasks": [(5, [16], [8])],  # twice as many nodes as tasks, on two nodes
+        "MPL306/exported": [(5, [4], [8])],  # as many tasks as GPUs, and a smaller number that is said
+        "pbs/wrong/world-size-from-six-cards": [(12, [12], [24])],
+        "wrong/world-size-too-small": [(5, [2], [4])],
         "MPL108/two-breaks": [(4, [2, 2], [8])],  # the words behind the break say four workers and two nodes
         "MPL314/a-dash": [(3, [1, 1], [4, 4])],  # the long dash hid the number
         "MPL321/a-line-in-quotes": [(5, [2], [8])],  # the quotes hid torchrun: two tasks of no program

@@ -203,7 +203,8 @@ def _cured(shown: State, state: State, site: Site) -> Decision:
         return known[source, argv]
 
     safe = repair(state, (Safety.SAFE,), again)
-    more = safe if safe.whole else _with_offers(state, again)
+    more, sure_of_it = (safe, True) if safe.whole else _with_offers(state, shown.findings, again)
+    safe = more if sure_of_it else safe
     held = list(safe.held_back)
     likely = {finding.code for finding in shown.findings}
     repaired = _rewritten(state, safe, held, site, likely)
@@ -212,18 +213,14 @@ def _cured(shown: State, state: State, site: Site) -> Decision:
     return Decision(verdict, shown.findings, shown.plan, repaired, offered, tuple(dict.fromkeys(held)))
 
 
-def _with_offers(state: State, again: Again) -> Repair:
-    """Return what all offers lead to: none asks for less than the user does, unless it is the only change."""
-    from ..repair.cost import asks_for_less
+def _with_offers(state: State, findings: Tuple[Finding, ...], again: Again) -> Tuple[Repair, bool]:
+    """Return what all offers lead to, and whether that is sure enough to be made unasked."""
+    from ..repair.offers import offered
+    from ..repair.witness import sure, unasked
 
-    def no_less(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
-        after = again(job, source, argv)
-        return after if after is not None and not asks_for_less(state.job, after.job) else None
-
-    both = (Safety.SAFE, Safety.ASK)
-    made = repair(state, both, no_less)
-    less = made if made.whole else repair(state, both, again)
-    return less if less.whole and len(less.taken) == 1 else made
+    offer = offered(state, findings, again)
+    certain = sure(state, offer, again)
+    return unasked(offer.made) if certain else offer.made, certain
 
 
 def _rewritten(

@@ -54,6 +54,9 @@ Submitted = Tuple[bytes, Tuple[bytes, ...]]
 Again = Callable[[Job, bytes, Tuple[bytes, ...]], Optional[State]]
 
 
+Taken = Tuple[str, Fix, State]  # the rule's code, its fix, and what that leads to
+
+
 def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
     """Return what fixes of the given safeties lead to. *again* makes the state for changed bytes and argv."""
     state = start
@@ -69,8 +72,7 @@ def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
             break
         code, fix, after = step
         taken.append((code, fix))
-        because += [(line_of(state.job.source, edit.span.start), edit.because) for edit in fix.edits]
-        because += [(0, edit.because) for edit in fix.argv_edits]
+        because += reasons(fix, state)
         state = after
         seen.add(_submitted(state))
     whole = not state.proven() and bool(taken)
@@ -85,13 +87,19 @@ def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
     return Repair(state, whole, tuple(taken), tuple(dict.fromkeys(because)), left)
 
 
+def reasons(fix: Fix, state: State) -> List[Tuple[int, str]]:
+    """Return for each change of a fix the line of the script, 0 for the command line, and why."""
+    lines = [(line_of(state.job.source, edit.span.start), edit.because) for edit in fix.edits]
+    return lines + [(0, edit.because) for edit in fix.argv_edits]
+
+
 def _submitted(state: State) -> Submitted:
     return state.job.source, state.job.submission.argv
 
 
 def _best(
     state: State, start: State, safeties: Sequence[str], again: Again, held: List[Tuple[str, str]], seen: Set[Submitted]
-) -> Optional[Tuple[str, Fix, State]]:
+) -> Optional[Taken]:
     """Return a fix for the first finding that has one: of its ways the one that leaves fewest contradictions.
 
     Of equals, the one that keeps the world sizes and changes fewest bytes. What may be done unasked is tried first.
@@ -117,7 +125,7 @@ def _of_finding(
     again: Again,
     held: List[Tuple[str, str]],
     seen: Set[Submitted],
-) -> Optional[Tuple[str, Fix, State]]:
+) -> Optional[Taken]:
     """Return the best of a finding's fixes of one safety: the plainest; of those that say the same, the first."""
     found: List[Tuple[Tuple[int, int, int, int], Fix, State]] = []
     plain = plainest_first(finding.fixes, state.job.source)

@@ -25,7 +25,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: #SBATCH --nodes=2 ... srun torchrun --nnodes=$SLURM_NNODES ... train.py
     Why:   with too few the agents wait for the rest until a time limit of ten minutes; with too many, those who come
            late are turned away. Maple asks before it changes a number that you typed, because it makes the global
-           batch size.
+           batch size; unasked it follows a command line that asks for other nodes than the directive.
     """
     for step in plan.steps:
         for breach in step.breaches:

@@ -28,7 +28,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: srun --ntasks-per-node=8 --cpus-per-task=8, on nodes that keep 8 of their 64 cores for the system
     Right: srun --ntasks-per-node=8 --cpus-per-task=7
     Why:   Slurm 22.05 says: CPU count per node can not be satisfied; of a step: More processors requested than
-           permitted. Maple asks first.
+           permitted. No result depends on the number, so it is lowered unasked where nothing else can be meant:
+           a step that names fewer nodes than the job has may want all of them.
     """
     if not judged(job, site) or any(name in job.settings for name in _COUNTED_OTHERWISE):
         return

@@ -21,7 +21,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --mem=600G, on nodes with 256 GB
     Right: #SBATCH --mem=0, which is all that the node has
-    Why:   Slurm 22.05 says: Memory specification can not be satisfied. Maple asks first.
+    Why:   Slurm 22.05 says: Memory specification can not be satisfied. No result depends on it, so
+           where nothing else is wrong the request is changed unasked.
     """
     setting = job.settings.get("mem")
     wanted = values.mebibytes(setting.value) if setting is not None else None

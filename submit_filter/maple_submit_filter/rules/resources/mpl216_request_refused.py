@@ -31,9 +31,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: #PBS -l select=2 -l walltime=01:00:00
     Why:   OpenPBS 23.06 says: "-lresource=" cannot be used with "select" or "place"; node(s) specification error;
            Resource invalid in "select" specification. Maple removes what stands twice and moves what can stand in
-           one place only; otherwise it asks first. It is certain where the site is known to have no Torque, which
-           takes more, or the job speaks of chunks, which Torque does not know. A place without a select is only
-           reported, because the server may have a select of its own to add.
+           one place only, and writes a time that has one reading; otherwise it asks first. It is certain where the site
+           is known to have no Torque, which takes more, or the job speaks of chunks, which Torque does not know. A
+           place without a select is only reported, because the server may have a select of its own to add.
     """
     from ...cures.request_edits import misplaced
     from ...request.pbs.refusals import Refusal, refusals

@@ -24,7 +24,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: #SBATCH --time=02:00:00 above the first command
     Why:   no message tells, and the job gets the default. For qsub a byte order mark makes the first line a command
            already, so that no directive counts. `maple check` shows the lines moved up; at submission Maple only
-           reports it: the line may be meant for another way to start the script. A line that repeats what holds
+           reports it, for the line may be meant for another way to start the script, unless the job cannot run as it
+           is read and runs as it is written. A line that repeats what holds
            anyway is not reported.
     """
     late = [one for one in job.script.oddities if one.kind == "late"]

@@ -21,7 +21,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: # SBATCH --nodes=2, or # PBS -l select=2
     Right: #SBATCH --nodes=2, or ##SBATCH --nodes=2 where it is switched off on purpose
     Why:   sbatch takes `# SBATCH`, ` #SBATCH` and `#SBTACH` for comments, and qsub `# PBS` and `#pbs`, and neither
-           prints a warning. `maple check` shows the change; at submission Maple only reports it. Not reported: lines
+           prints a warning. `maple check` shows the change; at submission Maple only reports it, unless the
+           job cannot run as it is read and runs as it is written. Not reported: lines
            that repeat another line, and lines that are no directive: how to call the script (`# sbatch --nodes=4
            job.sh`), another program's line (`#YBATCH -r a100_4`), a form to be filled in, prose.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from typing import Iterator, List, Optional
 
 from ...site.facts import Site
 from ...types.edits import ArgvEdit, Fix, Safety
@@ -26,25 +26,33 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: sbatch job.sh --nodes=4
     Right: sbatch --nodes=4 job.sh
     Why:   the job starts with what its directives say, and the script gets the word as $1. `maple check` shows the
-           change; at submission Maple only reports it, and not where the script itself speaks of such an option: then
-           it reads it.
+           change; at submission Maple only reports it, unless the job cannot run as it is read and runs as it is
+           written. Not reported where the script itself speaks of such an option: then it reads it.
     """
     own = [line for line in job.source.split(b"\n") if line.lstrip()[:1] != b"#"] if job.arguments else []
-    for word in job.arguments or ():
-        name = word.partition(b"=")[0]
-        if name[:2] != b"--" or name[2:] not in _OF_SLURM or any(name in line or b"getopt" in line for line in own):
-            continue
-        said = name.decode()
+    behind = [word for word in job.arguments or () if _is_option(word, own)]
+    fix = _before(job, behind) if behind else None
+    for word in behind:
+        said = word.partition(b"=")[0].decode()
         says = "%s stands behind the script's name, where sbatch reads no options: the script gets it" % said
-        fix = _before(job, word)
         yield Finding("MPL109", says, None, fixes=(fix,) if fix is not None else (),
                       help="say it before the script: sbatch %s=... job.sh" % said)  # fmt: skip
 
 
-def _before(job: Job, word: bytes) -> Optional[Fix]:
-    """Say it in front of all others; a word that is written apart from its value is left to the user."""
+def _is_option(word: bytes, own: List[bytes]) -> bool:
+    """Return whether a word is meant for sbatch; *own*: lines of the script, which may read such a word itself."""
+    name = word.partition(b"=")[0]
+    if name[:2] != b"--" or name[2:] not in _OF_SLURM:
+        return False
+    return not any(name in line or b"getopt" in line for line in own)
+
+
+def _before(job: Job, words: List[bytes]) -> Optional[Fix]:
+    """Say them in front of all others; a word that is written apart from its value is left to the user."""
     argv = job.submission.argv
-    if b"=" not in word or argv.count(word) != 1:
+    if any(b"=" not in word or argv.count(word) != 1 for word in words):
         return None
-    edits = (ArgvEdit(0, (argv[0], word), "MPL109"), ArgvEdit(argv.index(word), (), "MPL109"))
-    return Fix((), Safety.ASK, "say %s before the script" % word.decode("utf-8", "replace"), edits)
+    gone = tuple(ArgvEdit(argv.index(word), (), "MPL109") for word in words)
+    edits = (ArgvEdit(0, (argv[0], *words), "MPL109"), *gone)
+    named = " ".join(word.decode("utf-8", "replace") for word in words)
+    return Fix((), Safety.ASK, "say %s before the script" % named, edits)

@@ -25,7 +25,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: export MASTER_PORT=$((20000 + PBS_JOBID % 10000))
     Right: export MASTER_PORT=$((20000 + ${PBS_JOBID%%.*} % 10000))
     Why:   bash ends the line with "syntax error: invalid arithmetic operator", the script goes on, and the variable is
-           empty. Maple asks first; in a job array, whose id is 123456[7].server, it only reports it.
+           empty. Where a launch line fails for it the number is taken unasked; in a job array, whose id is
+           123456[7].server, it is only reported.
     """
     if not is_pbs(job) or not plan.steps or b"PBS_JOBID" in plan.assigned or b"$((" not in job.source:
         return

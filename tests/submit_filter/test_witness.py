@@ -1,0 +1,113 @@
+"""Which offers are made unasked: those where a second word of the user's names what the change makes, and no others."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+from maple_agents.ask import sites
+from maple_submit_filter.answer.decision import Decision, decide
+from maple_submit_filter.site.facts import GENERIC_SLURM, Site
+from maple_submit_filter.types.submission import Submission
+
+TRAIN = b"HEAD=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)\n"
+TORCHRUN = b"srun torchrun --nnodes=%b --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py\n"
+
+
+def decided(source: bytes, *words: bytes, site: Site = GENERIC_SLURM) -> Decision:
+    argv = words if b"job.sh" in words else (*words, b"job.sh")
+    return decide(Submission("slurm", (b"sbatch", *argv), source, "file", b"job.sh", b"/work", 1000, {}), site)
+
+
+def made(decision: Decision) -> Optional[bytes]:
+    return decision.repaired.script if decision.repaired is not None else None
+
+
+@pytest.mark.parametrize(
+    ("directive", "word", "nnodes", "done"),
+    [
+        (b"2", b"--nodes=4", b"2", True),  # the script counts the nodes of its directive, the command line beats both
+        (b"4", b"--nodes=4", b"2", False),  # nothing is beaten: which of two numbers is wrong nobody knows
+        (b"3", b"--nodes=4", b"2", False),
+        (b"2", b"--job-name=a", b"4", False),
+    ],
+)
+def test_a_launch_line_follows_the_command_line_that_beats_its_directive(
+    directive: bytes, word: bytes, nnodes: bytes, done: bool
+) -> None:
+    head = b"#!/bin/bash\n#SBATCH --nodes=%b --ntasks-per-node=1 --gpus-per-node=4\n" % directive
+    decision = decided(head + TRAIN + TORCHRUN % nnodes, word)
+    assert decision.offered is not None
+    assert (made(decision) is not None) == done
+    assert not done or b"--nnodes=4" in (made(decision) or b"")
+
+
+UNREAD = {
+    "a blank": b"#!/bin/bash\n#SBATCH --ntasks-per-node=1 --gpus-per-node=4\n# SBATCH --nodes=2\n",
+    "a letter": b"#!/bin/bash\n#SBATCH --ntasks-per-node=1 --gpus-per-node=4\n#SBTACH --nodes=2\n",
+    "behind a command": b"#!/bin/bash\n#SBATCH --ntasks-per-node=1\nls\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=4\n",
+}
+
+
+@pytest.mark.parametrize("how", UNREAD)
+@pytest.mark.parametrize(("nnodes", "done"), [(b"2", True), (b"3", False), (b"1", False)])
+def test_what_the_user_wrote_is_read_where_the_launch_line_counts_on_it(how: str, nnodes: bytes, done: bool) -> None:
+    """Where it counts other nodes nothing is changed unasked, and a job that runs without the line is left alone."""
+    source = UNREAD[how] + TRAIN + TORCHRUN % nnodes
+    decision = decided(source)
+    assert (made(decision) is not None) == done
+    if done:
+        assert decision.repaired is not None and decision.repaired.says[0][:6] in ("MPL101", "MPL102")
+        assert (
+            TORCHRUN % nnodes in (made(decision) or b"") and b"\n#SBATCH --nodes=2\n" in (made(decision) or b"") + b"\n"
+        )
+
+
+def test_words_behind_the_script_are_said_before_it_where_the_launch_line_counts_on_them() -> None:
+    """All of them, or none."""
+    source = b"#!/bin/bash\n#SBATCH --ntasks-per-node=1\n" + TRAIN + TORCHRUN % b"2"
+    decision = decided(source, b"job.sh", b"--nodes=2", b"--gpus-per-node=4", b"--epochs=3")
+    assert decision.repaired is not None
+    assert decision.repaired.argv == (b"sbatch", b"--nodes=2", b"--gpus-per-node=4", b"job.sh", b"--epochs=3")
+
+
+def test_a_line_that_was_switched_off_beside_another_value_stays_off() -> None:
+    """The user has said what holds."""
+    source = b"#!/bin/bash\n#SBATCH --nodes=1 --ntasks-per-node=1 --gpus-per-node=4\n# SBATCH --nodes=2\n"
+    assert decided(source + TRAIN + TORCHRUN % b"2").repaired is None
+
+
+@pytest.mark.parametrize(
+    ("world", "nodes", "gpus", "done"),
+    [
+        (b"2", b"2", b"4", True),  # eight tasks and eight GPUs against one number
+        (b"16", b"2", b"4", False),  # it may want more nodes
+        (b"2", b"2", b"2", False),  # half of the tasks would have no GPU: which number is wrong?
+        (b"2", b"2", b"8", False),
+    ],
+)
+def test_a_world_size_is_outvoted_by_tasks_and_gpus(world: bytes, nodes: bytes, gpus: bytes, done: bool) -> None:
+    head = b"#!/bin/bash\n#SBATCH --nodes=%b --ntasks-per-node=4 --gpus-per-node=%b\n" % (nodes, gpus)
+    line = b"export MASTER_PORT=29500 MASTER_ADDR=$HEAD WORLD_SIZE=%b\nsrun bash -c 'RANK=$SLURM_PROCID python a.py'\n"
+    decision = decided(head + TRAIN + line % world)
+    assert any(finding.code == "MPL306" for finding in decision.findings)
+    assert (made(decision) is not None) == done
+
+
+@pytest.mark.parametrize(("nodes", "done"), [(b"-N2", True), (b"-N1", False)])
+def test_cpus_become_fewer_unless_the_step_may_want_more_nodes(nodes: bytes, done: bool) -> None:
+    """On Frontier, where a job gets 56 CPUs of a node."""
+    source = (
+        b"#!/bin/bash\n#SBATCH -A abc123 -p batch -N2 -t 10\nsrun %b -n16 -c8 --gpus-per-task=1 python a.py\n" % nodes
+    )
+    decision = decided(source, site=sites.load("olcf-frontier"))
+    assert any(finding.code == "MPL210" and len(finding.fixes) for finding in decision.findings)
+    assert (made(decision) is not None) == done
+
+
+def test_what_a_program_is_told_is_never_changed_unasked() -> None:
+    """Nobody has read it, so nobody knows what else it takes."""
+    source = b"#!/bin/bash\n#SBATCH -p pvc -N1 -n4 -t 10 -A abc\nsrun python train.py --backend nccl\n"
+    decision = decided(source, site=sites.load("tacc-stampede3"))
+    assert any(finding.code == "MPL507" for finding in decision.findings)
+    assert decision.repaired is None
