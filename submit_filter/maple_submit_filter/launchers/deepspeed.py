@@ -72,6 +72,7 @@ DEFAULTS: Mapping[str, bytes] = {
 }
 
 _SLOTS = re.compile(rb"^(\S+)[ \t]+slots=(\d+)", re.MULTILINE)
+TWICE = "deepspeed refuses its hostfile: a host stands in it more than once"
 REFUSED = "deepspeed refuses its hostfile: it has a line without slots=N"
 
 
@@ -83,8 +84,9 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
     link = link_of("deepspeed", argv, reading, words)
     trail = followed(trail, link, reading)
     program = argv[reading.program :]
-    if _is_refused(programs, link, shell):
-        programs.scene.shapes[trail.key] = (trail, StepShape(None, None, None, False, REFUSED))
+    refused = _refused(programs, link, shell)
+    if refused:
+        programs.scene.shapes[trail.key] = (trail, StepShape(None, None, None, False, refused))
         return
     hosts = _hosts(programs, link, shell)
     doubt = _doubt(link, hosts)
@@ -96,16 +98,20 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
     programs.agent(agent, program, shell, trail)
 
 
-def _is_refused(programs: Starter, link: Link, shell: Shell) -> bool:
-    """Return whether a line of the hostfile is no `NAME slots=N`: then the runner ends (0.19.8, "bad entry")."""
+def _refused(programs: Starter, link: Link, shell: Shell) -> str:
+    """Return why the runner ends at its hostfile (0.19.8: "bad entry", "multiple entries"), "" where it does not."""
     named = link.option("hostfile")
     if link.open or named is None or named.value is None:
-        return False
+        return ""
     content = programs.scene.content(named.value, shell.cwd)
     if content is None or content.open:
-        return False
+        return ""
     lines = [line.strip() for line in content.raw.split(b"\n")]
-    return any(line and not line.startswith(b"#") and not _SLOTS.match(line) for line in lines)
+    if any(line and not line.startswith(b"#") and not _SLOTS.match(line) for line in lines):
+        return REFUSED
+    hosts = [host for host, _ in _SLOTS.findall(content.raw) if not host.startswith(b"#")]
+    twice = len(set(hosts)) < len(hosts) and not any(b"vary:" in host for host in hosts)
+    return TWICE if twice else ""
 
 
 def _hosts(programs: Starter, link: Link, shell: Shell) -> Optional[List[Tuple[bytes, int]]]:

@@ -1,6 +1,6 @@
 """Which of a node's devices a process sees: the variable that hides the others depends on whose GPUs they are.
 
-CUDA_VISIBLE_DEVICES for NVIDIA (and HIP takes it too); ZE_AFFINITY_MASK for Intel, by device or as `card.tile`.
+CUDA_VISIBLE_DEVICES for NVIDIA (HIP takes it beside its own); ZE_AFFINITY_MASK for Intel, by device or as `card.tile`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from ..site.facts import NodeKind
 from ..types.text import Text
 
 CUDA, LEVEL_ZERO, HIERARCHY = b"CUDA_VISIBLE_DEVICES", b"ZE_AFFINITY_MASK", b"ZE_FLAT_DEVICE_HIERARCHY"
-MASKS = (CUDA, LEVEL_ZERO)
+HIP = b"HIP_VISIBLE_DEVICES"
+MASKS = (CUDA, LEVEL_ZERO, HIP)
 Value = Callable[[bytes], Optional[Text]]
 Devices = Optional[Tuple[bytes, ...]]
 
@@ -24,6 +25,8 @@ def mask_of(kinds: Sequence[NodeKind]) -> bytes:
 def seen(value: Value, kinds: Sequence[NodeKind], given: Devices) -> Devices:
     """Return the devices that a process sees of those *given*, by the variables that *value* returns; None unknown."""
     name = mask_of(kinds)
+    if value(HIP) is not None and kinds and all(kind.gpu_vendor == "amd" for kind in kinds):
+        return visible(value(HIP), given)
     return _of_tiles(value(name), value(HIERARCHY), given) if name == LEVEL_ZERO else visible(value(name), given)
 
 

@@ -62,6 +62,10 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
         _stop(link, refused, trail._replace(links=trail.links[:-1]), scene)
         return
     whose = meant(tuple(takers), argv[reading.program :])
+    strange_file = _strange_file(link, whose, shell, scene)
+    if strange_file:
+        _stop(link, strange_file, trail._replace(links=trail.links[:-1]), scene)
+        return
     shape = _shape(link, whose, shell, scene)
     if shell.exports(_STEERED):
         shape = shape.anywhere()
@@ -129,6 +133,16 @@ def _no_number(link: Link) -> str:
     if option is None or value is None or not value.literal or (value.raw.isdigit() and int(value.raw)):
         return ""
     return "%s wants a number of ranks, and gets %s" % (show(option.spelling), show(value.raw) or "nothing")
+
+
+def _strange_file(link: Link, takers: Tuple[str, ...], shell: Shell, scene: Scene) -> str:
+    """Return what Hydra says of a host file of Open MPI's, `NAME slots=N` (MPICH 4.0.2), "" where it is none."""
+    named = link.option(*FILES)
+    if takers != ("hydra",) or named is None or named.value is None or link.option(*LISTS) is not None:
+        return ""
+    content = scene.content(named.value, shell.cwd)
+    slots = content is not None and not content.open and b" slots=" in content.raw
+    return "Hydra (MPICH) does not take slots= in a host file: it wants HOST:N" if slots else ""
 
 
 def _taken(name: bytes, here: Sequence[str]) -> bool:

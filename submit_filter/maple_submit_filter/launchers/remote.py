@@ -124,7 +124,7 @@ def _arrive(
     name = shell.place.name + b".@%d.%d" % (node, task)
     where = Place(node, task, local, name, programs.scene.login_gpus, None)
     there = Shell(where, shell.base, shell.mentioned)
-    there.softly = True
+    there.softly, there.presumes = True, shell.presumes
     there.depth, there.uses = shell.depth, shell.uses
     there.variables.update({name: Variable() for name in shell.variables if not _of_login(name)})
     there.variables.update(variables)

@@ -14,6 +14,7 @@ RUN_ID_DIFFERS = "run-id-differs"
 MASTER_DIFFERS = "master-differs"
 MASTER_ELSEWHERE = "master-elsewhere"
 MASTER_EMPTY = "master-empty"
+MASTER_OUTSIDE = "master-outside"
 MASTER_LIST = "master-list"
 MASTER_LOCAL = "master-local"
 NO_PORT = "no-port"
@@ -23,6 +24,7 @@ PORT_TAKEN = "port-taken"
 ENV_RANK = "env-rank"
 WORLD_SIZE = "world-size"
 # Of devices.
+DEVICE_BEYOND = "device-beyond"
 GPUS_JOB = "gpus-job"
 GPUS_NODE = "gpus-node"
 GPUS_VISIBLE = "gpus-visible"
@@ -38,7 +40,8 @@ LOCAL_RANK_BEYOND = "local-rank-beyond"
 WITHHELD = "withheld"
 WORLD_SAID = "world-said"
 
-UNPROVEN = (LOCAL_RANK_BEYOND, GPUS_FEWER, WITHHELD, WORLD_SAID, LIST_SAID, LOCAL_SAID, GPUS_ASKED)
+UNPROVEN = (LOCAL_RANK_BEYOND, GPUS_FEWER, WITHHELD, WORLD_SAID, LIST_SAID, LOCAL_SAID, GPUS_ASKED,
+            DEVICE_BEYOND, MASTER_OUTSIDE)  # fmt: skip
 
 INVARIANTS: Mapping[str, str] = {
     AGENTS: "as many agents start as each of them waits for, one on each node",
@@ -50,6 +53,8 @@ INVARIANTS: Mapping[str, str] = {
     MASTER_ELSEWHERE: "the master is the node on which rank 0 runs",
     MASTER_EMPTY: "a master that is said is not empty",
     MASTER_LIST: "the master is the name of one node, not of all",
+    MASTER_OUTSIDE: "the master is one of the job's own nodes",
+    DEVICE_BEYOND: "a device that a rank is given is one of its node",
     MASTER_LOCAL: "a world of several nodes has a master that each of them can reach",
     NO_PORT: "a port is a number up to 65535",
     PORT_DIFFERS: "all of a world say the same port",

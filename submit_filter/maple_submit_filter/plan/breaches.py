@@ -8,6 +8,7 @@ Small questions about agents: what they were told, and where they would meet.
 
 from __future__ import annotations
 
+import re
 from typing import Dict, List, Optional, Sequence
 
 from ..play.outputs import is_many, node_of
@@ -18,6 +19,9 @@ from . import breach_kinds
 
 LOCAL = (b"localhost", b"127.0.0.1", b"::1", b"0.0.0.0", b"localhost.localdomain", b"ip6-localhost")
 
+# A host's name: not an address of a domain or of IPv4, which may be anything, nor a word of a launcher's own.
+_NAME = re.compile(rb"(?!(?:localhost|none|auto|env)\Z)[A-Za-z][\w-]*\d[\w.-]*\Z", re.IGNORECASE)
+SUBMIT_HOST = b"\0same:submithost\0"
 MASTERS = {"master-addr", "rdzv-endpoint", "main-process-ip"}
 
 
@@ -36,6 +40,9 @@ def agent_breaches(
         for part in parts:
             out += _portless(part) or _listed(part, scene) or _taken(part, scene) or _static_breaches(part, shape)
     out += _total_breaches(starts)
+    first = agent_of(starts[0])
+    if not out and (wanted_by(starts) or 2) > 1 and is_outside(first.master) and not first.standalone:
+        out.append(Breach(breach_kinds.MASTER_OUTSIDE, {}, {"master": first.master or EMPTY}))
     out += _gpu_breaches(starts, scene)
     return out
 
@@ -278,6 +285,11 @@ def _one_line(starts: Sequence[Start]) -> bool:
 def is_local(text: Optional[Text]) -> bool:
     """Return whether an address means the machine that uses it."""
     return text is not None and (text.raw.lower() in LOCAL or (text.literal and text.raw.startswith(b"127.")))
+
+
+def is_outside(text: Optional[Text]) -> bool:
+    """Return whether an address is that of the host the job was submitted from, or one name whatever nodes it gets."""
+    return text is not None and (SUBMIT_HOST in text.raw or bool(text.literal and _NAME.match(text.raw)))
 
 
 def agent_of(start: Start) -> Agent:

@@ -11,9 +11,9 @@ from ..play.outputs import is_many, node_of
 from ..play.scene import Scene, Start, StepShape
 from ..site.facts import NodeKind
 from ..types.launch_plan import Breach, Group, Process
-from ..types.text import Text, number
+from ..types.text import EMPTY, Text, number
 from . import breach_kinds
-from .breaches import is_local, per_node, same
+from .breaches import is_local, is_outside, per_node, same
 from .groups import Verdict, flaws
 
 ON_CPU = re.compile(rb"(^|[ =])(gloo|mpi|cpu|--cpu|--no[-_]cuda)( |$)")
@@ -46,9 +46,10 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
     if not breaches and sure and sampled:
         breaches = tuple(_sampled_breaches(starts, shape))
     if sure and not breaches:
-        breaches = _beyond_gpus(starts, scene) or (_fewer_gpus(starts, group, scene) if complete else ())
+        breaches = _beyond_gpus(starts, scene) or _beyond_devices(starts, group, scene)
+        breaches = breaches or (_fewer_gpus(starts, group, scene) if complete or sampled else ())
     breaches = breaches or _withheld(starts) or (_said_world(starts, shape, scene) if sure else ()) or _listed(starts)
-    breaches = breaches or _local(starts, group, scene)
+    breaches = breaches or _local(starts, group, scene) or _outside(starts)
     return Verdict((group,), breaches)
 
 
@@ -225,6 +226,25 @@ def _fewer_gpus(starts: Sequence[Start], group: Group, scene: Scene) -> Tuple[Br
     if worst is None or not devices[worst] or tasks[worst] <= len(devices[worst]):
         return ()
     return (Breach(breach_kinds.GPUS_FEWER, {"workers": tasks[worst], "visible": len(devices[worst])}, {}),)
+
+
+def _beyond_devices(starts: Sequence[Start], group: Group, scene: Scene) -> Tuple[Breach, ...]:
+    """Return whether a rank is given a device of a number that no node has: it sees none."""
+    counts = [kind.gpus for kind in scene.allocation.node_kinds]
+    most = max((count for count in counts if count is not None), default=0)
+    if not most or None in counts or len(starts) < 2 or not all(start.python for start in starts):
+        return ()
+    seen_first = [process.gpus[0] for process in group.processes if process.gpus]
+    beyond = [int(device) for device in seen_first if device.isdigit() and len(device) < 4 and int(device) >= most]
+    return (Breach(breach_kinds.DEVICE_BEYOND, {"device": max(beyond), "node": most}, {}),) if beyond else ()
+
+
+def _outside(starts: Sequence[Start]) -> Tuple[Breach, ...]:
+    """Return whether the ranks of a step are told a master that is none of the job's nodes."""
+    masters = [start.environment.get(b"MASTER_ADDR") for start in starts]
+    if len(starts) < 2 or not all(start.python and is_outside(master) for start, master in zip(starts, masters)):
+        return ()
+    return (Breach(breach_kinds.MASTER_OUTSIDE, {}, {"master": masters[0] or EMPTY}),)
 
 
 _NAMED = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Iterator
 
 from ...cures.launch_edits import as_offers, first_node_fixes, pointed_at
@@ -15,8 +16,13 @@ from .. import rule
 SAID = {
     breach_kinds.MASTER_ELSEWHERE: "the master address is not the node where rank 0 runs",
     breach_kinds.MASTER_LIST: "the master address is the whole node list, which is not the name of a node",
+    breach_kinds.MASTER_OUTSIDE: "the master is a host of its own, and the scheduler chooses the job's nodes",
     breach_kinds.LIST_SAID: "MASTER_ADDR is the whole node list, which is not the name of a node",
 }
+
+
+_OF_NODES = ("nodelist", "nodefile", "select", "nodes")
+_ON_NAMED = re.compile(rb"nodelist=.|nodefile=.|\bhost=|\bvnode=")
 
 
 @rule("MPL504", "the master's address is not the node that listens there")
@@ -30,15 +36,24 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
+            if breach.kind == breach_kinds.MASTER_OUTSIDE and _ON_NAMED.search(b" ".join(_said(job))):
+                continue  # the job is for that very node
             if breach.kind in SAID:
                 yield _finding(step, breach, site, job)
+
+
+def _said(job: Job) -> Iterator[bytes]:
+    """Yield what the request says of its nodes."""
+    yield from (
+        b"%s=%s" % (name.encode(), job.settings.value(name) or b"") for name in _OF_NODES if name in job.settings
+    )
 
 
 def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     master = breach.texts.get("master")
     fixes = first_node_fixes(master, site, "MPL504", job.source)
     at = pointed_at(master, step)
-    sure = breach.kind != breach_kinds.LIST_SAID  # a program may read its ranks, and so its master, elsewhere
+    sure = breach.kind not in breach_kinds.UNPROVEN  # a program may read its ranks, and so its master, elsewhere
     fixes = fixes if sure else as_offers(fixes)
     return Finding("MPL504", SAID[breach.kind], at, sure, fixes=fixes,
                    help="use the name of the job's first node")  # fmt: skip

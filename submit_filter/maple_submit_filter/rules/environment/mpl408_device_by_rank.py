@@ -6,6 +6,7 @@ import re
 from typing import Iterator
 
 from ...launchers.rank_words import rank_words
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -32,8 +33,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   on the second node ranks 4 to 7 name devices that are not there, and see none. `maple check` shows the
            change; at submission Maple only reports it. A file beside the script is read and not changed.
     """
+    yield from _beyond(plan)
     step = next((one for one in plan.steps if (one.nodes or 1) > 1 and (one.tasks or 0) > (one.nodes or 1)), None)
-    if step is None:
+    if step is None or any(_beyond(plan)):
         return
     match = _SET.search(job.source) if b"_VISIBLE_DEVICES=" in job.source else None
     if match is not None:
@@ -44,6 +46,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             says = "%s gives each task the device of its rank in the whole job" % name
             yield Finding("MPL408", says, step.program_span or step.span, help="take the rank on the node")
             return
+
+
+def _beyond(plan: LaunchPlan) -> Iterator[Finding]:
+    """Yield that a rank is given a device which no node has."""
+    found = ((step, breach) for step in plan.steps for breach in step.breaches)
+    for step, breach in [one for one in found if one[1].kind == breach_kinds.DEVICE_BEYOND][:1]:
+        says = "a rank is given device %s, and each node has %s, counted from 0" % (
+            breach.numbers["device"], breach.numbers["node"])  # fmt: skip
+        yield Finding("MPL408", says, step.program_span or step.span, help="take the rank on the node")
 
 
 def _finding(match: "re.Match[bytes]", step: Step, job: Job, site: Site) -> Finding:
