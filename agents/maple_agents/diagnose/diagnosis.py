@@ -16,12 +16,13 @@ from ..templates.knowledge import meanings
 from ..templates.knowledge.conditions import Fact, holds
 from ..templates.knowledge.entries import Entry
 from .rank.judges import LEAST, Judgement, by_lines, of_entry
+from .rank.proof import shown
 from .rank.ranking import Ranked, of_earlier_run, ranked, said_to_have_ended, survived, unread
 from .rank.telling import Voter, telling
 from .read import bare, cleaned
 from .read.templates import template
 from .recognise.log_facts import ENDINGS, facts, with_signs
-from .recognise.matches import Match, matches, telling_lines
+from .recognise.matches import Match, matches
 from .recognise.neighbours import vote
 from .values import Case, Cause, Diagnosis, Digest, Event, Evidence, Place, Severity, Stream
 
@@ -44,9 +45,10 @@ def diagnose(
     harmless = frozenset(match.event.place for match in found if known[match.entry].role == "harmless")
     if _succeeded(given, digest, rows, harmless):
         return Diagnosis(case, (_none(digest),), _told(cascade))
+    quiet = frozenset(match.event.place for match in found if known[match.entry].role in ("follows", "harmless"))
     causes = tuple(
         replace(cause, evidence=(*proving(known[cause.entry], case, decision), *cause.evidence))
-        for cause in _causes(rows, known, given)
+        for cause in _causes(rows, known, given, digest, quiet, voter)
     )
     judgement = _judgement(rows, known, voter)
     if judgement is None or judgement.confidence < LEAST or unread(rows[0], found, known, given, digest):
@@ -125,7 +127,10 @@ def _ended_there(event: Event, digest: Digest) -> bool:
     return event.behind <= (LAST if died else 0)
 
 
-def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry], given: Mapping[str, Fact]) -> Iterable[Cause]:
+def _causes(
+    rows: Sequence[Ranked], known: Mapping[str, Entry], given: Mapping[str, Fact], digest: Digest,
+    quiet: Collection[Place], voter: Voter,
+) -> Iterable[Cause]:  # fmt: skip
     once = {row.cause: row for row in reversed(rows)}  # of a class the likeliest
     for one in [row for row in rows if once[row.cause] is row][:MOST_CAUSES]:
         values = one.matches[0].values if one.matches else {}
@@ -135,7 +140,7 @@ def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry], given: Mapping[s
             said(_sentence(known[one.entry], given), values),
             one.score,
             0.0,
-            tuple(dict.fromkeys(line for match in one.matches[:3] for line in telling_lines(match))),
+            shown(one, digest, quiet, voter if one is rows[0] else None),
             values,
         )
 
@@ -262,7 +267,7 @@ def _of_event(event: Event, streams: Iterable[Stream]) -> tuple[Evidence, ...]:
     first = min(rows) if len(rows) > 1 else telling - BEFORE
     last = telling + (BEHIND if _ANNOUNCES.search(rows[telling]) else 0)
     said = {at: line for at, line in sorted(whole.items()) if first <= at <= last}
-    return _shown(event.place.file, _short(said, telling))
+    return _lines(event.place.file, _short(said, telling))
 
 
 def _kept(stream: Stream) -> Rows:
@@ -276,7 +281,7 @@ def _tail(digest: Digest) -> tuple[Evidence, ...]:
     if not read:
         return ()
     stream = max(read, key=lambda one: (one.file.role in ("stderr", "both"), one.lines))
-    return _shown(stream.file.path, _short(dict(enumerate(stream.tail, stream.tail_from))))
+    return _lines(stream.file.path, _short(dict(enumerate(stream.tail, stream.tail_from))))
 
 
 def _short(rows: Rows, telling: int = 0) -> Rows:
@@ -295,5 +300,5 @@ def _short(rows: Rows, telling: int = 0) -> Rows:
     return {at: said[at] for at in kept[-MOST:]} or dict(list(rows.items())[-1:])
 
 
-def _shown(file: str, rows: Rows) -> tuple[Evidence, ...]:
+def _lines(file: str, rows: Rows) -> tuple[Evidence, ...]:
     return tuple(Evidence(file, at, line) for at, line in rows.items() if line.strip())

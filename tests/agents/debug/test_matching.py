@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.diagnose.recognise.matches import Match, matches, telling_lines
+from maple_agents.diagnose.rank.proof import telling_lines
+from maple_agents.diagnose.recognise.matches import Match, matches
 from maple_agents.diagnose.values import Event, Evidence, Place, Severity
 from maple_agents.templates.knowledge.entry_shapes import entry as entry_of
 
@@ -70,8 +71,9 @@ def test_an_exception_is_shown_with_the_words_that_it_announces():
         "    int(None)",
         "pydantic.ValidationError: 1 validation error for Config",
         "Value error, 16 of 8 GPUs",
+        "are there",
         "more",
     )
-    event = Event(Place("/x", 2), unit[1], Severity.ERROR, unit, (1, 2, 3, 4), "pydantic.ValidationError")
+    event = Event(Place("/x", 2), unit[1], Severity.ERROR, unit, (1, 2, 3, 4, 5), "pydantic.ValidationError")
     match = Match("config", event, 0, Evidence("/x", 1, unit[0]))
-    assert [line.text for line in telling_lines(match)] == list(unit[:3])
+    assert [line.text for line in telling_lines(match)] == list(unit[:4])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...templates.knowledge.entries import COMPARED, Entry, ignores_case
 from ...templates.knowledge.entries_in_force import compiled, promised
-from ..read import announces, bare
+from ..read import bare
 from ..read.languages import english
 from ..values import Event, Evidence
 
@@ -28,19 +28,6 @@ class Match:
     order: int
     evidence: Evidence
     values: dict[str, str] = field(default_factory=dict)
-
-
-def telling_lines(match: Match) -> Iterator[Evidence]:
-    """Yield the line that an entry knew, the line of the exception that it stands in, and what that announces."""
-    event = match.event
-    yield match.evidence
-    if event.exception and event.text != match.evidence.text:
-        yield Evidence(event.place.file, event.place.line, event.text)
-    if event.exception and announces(bare(event.text)):
-        below = (
-            row for row in zip(event.unit_at, event.unit) if row[0] > event.place.line and any(map(str.isalnum, row[1]))
-        )
-        yield from (Evidence(event.place.file, *row) for row in list(below)[:1])
 
 
 def matches(events: Sequence[Event], known: Mapping[str, Entry]) -> tuple[Match, ...]:

@@ -1,0 +1,120 @@
+"""The lines of a log that are shown for a cause: those that an entry knew it by, and what belongs to each.
+
+To an exception its whole message and the one that it was raised from; to a sentence the line on which it begins; to a
+warning the death that it led to; to a report of many lines the one that the labelled lines know best.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import takewhile
+
+from ..read import announces, bare
+from ..recognise.matches import Match
+from ..values import Digest, Event, Evidence, Place, Severity
+from .ranking import Ranked, survived
+from .telling import Voter
+
+FEW = 3  # events whose lines are shown
+MESSAGE = 2  # lines of a message below the one that is known
+NEAR = 6  # lines around the known one that may be of the same report
+REPORT = 12  # of them that are looked at
+KNOWN = 0.4  # strength of a vote from which a line is worth showing
+_FRAME = re.compile(
+    r'^\s*(?:File "|at \S+\(|[\^~]+\s*$|#\d)|Traceback \(most recent call last\)|^The above exception|^During handling'
+)
+_ENDS = re.compile(r"[.:!?…]\W*$")
+_GOES_ON = re.compile(r"[a-z]+ [a-z]")
+
+
+def shown(cause: Ranked, digest: Digest, quiet: Collection[Place], voter: Voter | None) -> tuple[Evidence, ...]:
+    """Return the lines for *cause*. *quiet*: places of events that tell none; *voter*: None where the words of its
+    entry are enough.
+    """
+    lines = [line for match in cause.matches[:FEW] for line in telling_lines(match)]
+    if cause.matches and voter is not None:
+        first = cause.matches[0]
+        lines += [
+            *_of_report(cause.cause, first, digest, voter), *_begun_by(first.event, digest),
+            *_died_of(first.event, digest, quiet),
+        ]  # fmt: skip
+    return tuple(dict.fromkeys(lines))
+
+
+def telling_lines(match: Match) -> Iterator[Evidence]:
+    """Yield the line that an entry knew with that on which its sentence begins, the line of the exception that it
+    stands in, and what its message says below.
+    """
+    event, known = match.event, match.evidence
+    yield known
+    yield from _begins(event, known)
+    if event.exception and event.text != known.text:
+        yield Evidence(event.place.file, event.place.line, event.text)
+    if event.exception and (announces(bare(event.text)) or known.line > event.place.line):
+        yield from _below(event, max(event.place.line, known.line))
+
+
+def _begins(event: Event, known: Evidence) -> Iterator[Evidence]:
+    """Yield the line above, where the known one goes on with a sentence of it."""
+    above = dict(zip(event.unit_at, event.unit, strict=True)).get(known.line - 1, "")
+    if not event.exception and _GOES_ON.match(bare(known.text)) and above.strip() and not _ENDS.search(above):
+        yield Evidence(known.file, known.line - 1, above)
+
+
+def _below(event: Event, line: int) -> Iterator[Evidence]:
+    rows = (row for row in zip(event.unit_at, event.unit, strict=True) if row[0] > line)
+    message = takewhile(lambda row: _FRAME.search(bare(row[1])) is None, rows)
+    yield from [Evidence(event.place.file, *row) for row in message if any(map(str.isalnum, row[1]))][:MESSAGE]
+
+
+def _of_report(cause: str, match: Match, digest: Digest, voter: Voter) -> Iterator[Evidence]:
+    """Yield the line near the known one that the labelled lines know best for the same cause: of a report that is one
+    event, or of several that are told as one.
+    """
+    event, known = match.event, match.evidence
+    own = [(at, text) for at, text in zip(event.unit_at, event.unit, strict=True)] if not event.exception else []
+    others = [
+        (one.place.line, one.text)
+        for one in digest.events
+        if one is not event and one.severity >= Severity.ERROR and one.place.file == known.file
+    ]
+    near = [row for row in (*own, *others) if 0 < abs(row[0] - known.line) <= NEAR]
+    votes = [
+        (vote.strength, row) for row in near[:REPORT] if (vote := voter(row[1])) is not None and vote.cause == cause
+    ]
+    best = max(votes, default=None, key=lambda one: one[0])
+    if best is not None and best[0] >= KNOWN:
+        yield Evidence(known.file, *best[1])
+
+
+def _begun_by(event: Event, digest: Digest) -> Iterator[Evidence]:
+    """Yield the exception from which that of *event* was raised, the first of its chain."""
+    left, line = event.chained, event.place.line
+    for one in sorted(digest.events, key=lambda one: -one.place.line):
+        if (
+            left
+            and one.exception
+            and one.place.file == event.place.file
+            and one.place.line < line
+            and one.chained < left
+        ):
+            left, line = one.chained, one.place.line
+            if not left:
+                yield Evidence(one.place.file, one.place.line, one.text)
+
+
+def _died_of(event: Event, digest: Digest, quiet: Collection[Place]) -> Iterator[Evidence]:
+    """Yield the first exception behind a warning, which says how the process died of it."""
+    if event.severity >= Severity.ERROR:
+        return
+    behind = (
+        one
+        for one in digest.events
+        if one.exception and one.place.file == event.place.file and one.place.line > event.place.line
+        and one.place not in quiet and not survived(one, digest)
+    )  # fmt: skip
+    yield from (Evidence(one.place.file, one.place.line, one.text) for one in list(behind)[:1])
+
+
+__all__ = ["shown", "telling_lines"]

@@ -1,0 +1,65 @@
+"""What is shown beside the line that an entry knew: what began it, what it led to, and the rest of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from maple_agents.diagnose.rank.proof import shown
+from maple_agents.diagnose.rank.ranking import Ranked
+from maple_agents.diagnose.recognise.matches import Match
+from maple_agents.diagnose.recognise.neighbours import Vote
+from maple_agents.diagnose.values import Digest, Event, Evidence, Place, Severity
+
+LOG = "/x/slurm-1.out"
+
+
+def event(line: int, text: str, **more: object) -> Event:
+    given = {"place": Place(LOG, line), "text": text, "severity": Severity.ERROR, "unit": (text,), "unit_at": (line,)}
+    return Event(**{**given, **more})  # type: ignore[arg-type]
+
+
+def lines(
+    first: Event, *others: Event, quiet: tuple[int, ...] = (), vote: Callable[[str], Vote | None] = lambda _: None
+):
+    """Return the numbers of the lines that are shown where an entry knew the telling line of *first*."""
+    match = Match("known", first, 0, Evidence(LOG, first.place.line, first.text))
+    digest = Digest(events=(first, *others))
+    places = [Place(LOG, line) for line in quiet]
+    return [one.line for one in shown(Ranked("known", "container_error", "cause", 6.0, (match,)), digest, places, vote)]
+
+
+def test_the_exception_that_began_the_chain_is_shown():
+    """Not one in its middle, nor the first of another chain."""
+    first, middle = event(3, "E: a", exception="E"), event(6, "F: b", exception="F", chained=1)
+    assert lines(event(9, "G: c", exception="G", chained=2), first, middle) == [9, 3]
+    assert lines(event(9, "G: c", exception="G"), first, middle) == [9]
+
+
+def test_of_a_warning_the_death_behind_it_is_shown():
+    """Not where that only followed, or life went on behind it."""
+    warning, death = event(3, "no driver", severity=Severity.WARNING), event(9, "RuntimeError: no GPU", exception="R")
+    assert lines(warning, death) == [3, 9]
+    assert lines(warning, death, quiet=(9,)) == [3] == lines(warning, event(9, "R: no", exception="R", behind=99))
+    assert lines(event(3, "no driver"), death) == [3]
+
+
+@pytest.mark.parametrize(
+    ("cause", "at", "found"), [("container_error", 5, [3, 5]), ("gpu_oom", 5, [3]), ("container_error", 50, [3])]
+)
+def test_of_a_report_the_line_that_the_labelled_lines_know_best_is_shown(cause, at, found):
+    """For the same cause, and near."""
+    report = [event(at, "mkdir: cannot create /run/x"), event(6, "printing the log")]
+    known = {
+        "mkdir: cannot create /run/x": Vote(cause, 0.9, 1.0),
+        "printing the log": Vote("container_error", 0.3, 1.0),
+    }
+    assert lines(event(3, "pyxis: container start failed"), *report, vote=known.get) == found
+
+
+def test_a_sentence_is_shown_from_its_beginning():
+    """Over two lines of a paragraph; a line that begins a sentence of its own stands alone."""
+    unit = ("The application was launched with srun,", "but it was not built with support for PMI")
+    whole = event(8, unit[1], unit=unit, unit_at=(7, 8))
+    assert lines(whole) == [8, 7]
+    assert lines(event(8, unit[1], unit=("It ended.", unit[1]), unit_at=(7, 8))) == [8]
