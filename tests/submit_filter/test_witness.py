@@ -111,3 +111,41 @@ def test_what_a_program_is_told_is_never_changed_unasked() -> None:
     decision = decided(source, site=sites.load("tacc-stampede3"))
     assert any(finding.code == "MPL507" for finding in decision.findings)
     assert decision.repaired is None
+
+
+PLACED = b"#!/bin/bash\n#SBATCH -N1 --ntasks-per-node=1 --gpus-per-node=4 -t 60\n%b" + TRAIN + TORCHRUN % b"1"
+
+
+@pytest.mark.parametrize(
+    ("site", "more", "done"),
+    [
+        ("purdue-anvil", b"#SBATCH -A cis1-gpu\n", b"--partition=gpu"),  # its accounts name the partition
+        ("purdue-anvil", b"#SBATCH -A cis1\n", b""),
+        ("purdue-anvil", b"#SBATCH -A cis1-gpu -p shared\n", b""),  # a partition that was chosen
+        ("nersc-perlmutter", b"#SBATCH -A m1 -q regular\n", b"--constraint=gpu"),
+        ("nersc-perlmutter", b"#SBATCH -A m1 -q regular -C cpu\n", b"-C gpu"),
+    ],
+)
+def test_a_place_is_named_where_the_site_has_one_alone(site: str, more: bytes, done: bytes) -> None:
+    """One for the GPUs that are asked for, and for the account."""
+    script = made(decided(PLACED % more, site=sites.load(site)))
+    assert done in script if done and script is not None else script is None and not done
+
+
+QUEUED = b"""#!/bin/bash
+#PBS -A alpha -l select=%b:system=polaris -l place=scatter -l walltime=%b -l filesystems=home:eagle -q small
+cd $PBS_O_WORKDIR
+mpiexec -n 40 --ppn 4 python train.py
+"""
+
+
+@pytest.mark.parametrize(
+    ("nodes", "time", "done"),
+    [(b"10", b"03:00:00", True), (b"24", b"00:30:00", True), (b"10", b"12:00:00", False), (b"30", b"03:00:00", False)],
+)
+def test_a_route_is_named_where_it_leads_to_the_queue_that_was(nodes: bytes, time: bytes, done: bool) -> None:
+    """Elsewhere the job would go into another queue than the user named, or into none."""
+    asked = Submission("pbs", (b"qsub", b"job.sh"), QUEUED % (nodes, time), "file", b"job.sh", b"/work", 1000, {})
+    decision = decide(asked, sites.load("alcf-polaris"))
+    assert any(finding.code == "MPL202" and finding.proven for finding in decision.findings)
+    assert (made(decision) is not None) == done

@@ -203,8 +203,8 @@ def _cured(shown: State, state: State, site: Site) -> Decision:
         return known[source, argv]
 
     safe = repair(state, (Safety.SAFE,), again)
-    more, sure_of_it = (safe, True) if safe.whole else _with_offers(state, shown.findings, again)
-    safe = more if sure_of_it else safe
+    more, unasked = (safe, True) if safe.whole else _with_offers(state, shown.findings, sure, again)
+    safe = more if unasked else safe
     held = list(safe.held_back)
     likely = {finding.code for finding in shown.findings}
     repaired = _rewritten(state, safe, held, site, likely)
@@ -213,13 +213,13 @@ def _cured(shown: State, state: State, site: Site) -> Decision:
     return Decision(verdict, shown.findings, shown.plan, repaired, offered, tuple(dict.fromkeys(held)))
 
 
-def _with_offers(state: State, findings: Tuple[Finding, ...], again: Again) -> Tuple[Repair, bool]:
+def _with_offers(state: State, findings: Tuple[Finding, ...], site: Site, again: Again) -> Tuple[Repair, bool]:
     """Return what all offers lead to, and whether that is sure enough to be made unasked."""
     from ..repair.offers import offered
     from ..repair.witness import sure, unasked
 
     offer = offered(state, findings, again)
-    certain = sure(state, offer, again)
+    certain = sure(state, offer, site, again)
     return unasked(offer.made) if certain else offer.made, certain
 
 

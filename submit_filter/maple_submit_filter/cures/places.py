@@ -35,16 +35,13 @@ def needs_of(job: Job, gpus: Optional[int]) -> Needs:
 
 def elsewhere(site: Site, selector: str, needs: Needs, kinds: Tuple[str, ...] = ()) -> Tuple[str, ...]:
     """Return the names that take the request, in the order of the site file. *kinds*: one of these nodes is wanted."""
-    rows = (
-        partition
-        for partition in site.partitions
-        if partition.selector == selector and partition.sure and not partition.routed
-    )
-    return tuple(
-        dict.fromkeys(
-            partition.name for partition in rows if _is_usual(partition) and _takes(partition, site, needs, kinds)
-        )
-    )
+    rows = (row for row in usual(site, selector) if row.sure and _takes(row, site, needs, kinds))
+    return tuple(dict.fromkeys(row.name for row in rows))
+
+
+def usual(site: Site, selector: str) -> Tuple[Partition, ...]:
+    """Return the rows that one may name and that are for no purpose of their own."""
+    return tuple(row for row in site.partitions if row.selector == selector and not row.routed and _is_usual(row))
 
 
 def moves(job: Job, site: Site, needs: Needs, kinds: Tuple[str, ...], why: str, selector: str = "") -> Iterator[Fix]:

@@ -6,7 +6,7 @@ submitted, or against what the user has written and nobody reads, and each diffe
 corrected:
 
 - of the request: it is the same value in other words; or only CPUs and memory become fewer, on which no result depends;
-  or only where output goes
+  or only where output goes, or which file systems the job waits for; or a place is named that is the only one for it
 - of the worlds: they are as declared; or the world is as large as the tasks that start and the GPUs that are asked for;
   or the command line asks for other nodes than the directive, and the launch line counts those of the directive
 
@@ -22,6 +22,7 @@ from typing import FrozenSet, Iterator, Optional, Sequence, Set
 from ..launchers.registry import AGENTS
 from ..plan.declared_worlds import NODES, WORKERS, lost
 from ..request.slurm import values
+from ..site.facts import Site
 from ..types.edits import Fix
 from ..types.findings import Finding
 from ..types.job import Job
@@ -29,6 +30,7 @@ from ..types.launch_plan import Allocation, Step
 from ..types.settings import Setting
 from ..types.text import number
 from .offers import UNREAD, Offer, Pair, differences
+from .only_place import PLACES, is_only
 from .search import Again, Repair, State, tried
 
 _CAPACITY = ("cpus-per-task", "mem", "mem-per-cpu", "mem-per-gpu")
@@ -36,15 +38,15 @@ _OUTPUT = ("keep", "output", "error", "comment", "mail-type", "mail-user")
 _TIMES = ("time", "walltime")
 
 
-def sure(start: State, offer: Offer, again: Again) -> bool:
+def sure(start: State, offer: Offer, site: Site, again: Again) -> bool:
     """Return whether what offers lead to may be made unasked."""
     base, made = offer
-    if not made.whole or not _proven(base, made.state):
+    if not made.whole or not _proven(base, made.state, site):
         return False
     if base is not start and not _as_written(base, made.state):
         return False
     added = made.taken[1:] if base is not start else made.taken
-    return not any(_adds_command(fix) for _, fix in added) and not any(_rivals(base, made, again))
+    return not any(_adds_command(fix) for _, fix in added) and not any(_rivals(base, made, site, again))
 
 
 def unasked(made: Repair) -> Repair:
@@ -58,15 +60,15 @@ def _adds_command(fix: Fix) -> bool:
     return any(word in edit.new for edit in fix.edits for word in (b"&&", b"; ", b"\n"))
 
 
-def _proven(start: State, end: State) -> bool:
+def _proven(start: State, end: State, site: Site) -> bool:
     pairs = list(differences(start.job, end.job))
     steps = list(zip(start.plan.steps, end.plan.steps))
     follows = any(_counts_changed(old, new) for old, new in steps)
     if not follows and lost(start.played(), end.played()):
         return False
     return (
-        all(_witnessed(pair, pairs) for pair in pairs)
-        and _same_room(start.plan.allocation, end.plan.allocation)
+        all(_witnessed(pair, pairs, start, site) for pair in pairs)
+        and _same_room(start.plan.allocation, end.plan.allocation, pairs)
         and all(_same_words(old, new) and _meant(old, new, start, end) for old, new in steps)
     )
 
@@ -79,12 +81,16 @@ def _as_written(heard: State, end: State) -> bool:
     )
 
 
-def _witnessed(pair: Pair, pairs: Sequence[Pair]) -> bool:
+def _witnessed(pair: Pair, pairs: Sequence[Pair], start: State, site: Site) -> bool:
     """Return whether a difference of the request is none of what the job is."""
     old, new = pair
     name = next(setting.name for setting in pair if setting is not None)
     if name in _OUTPUT:
         return True
+    if name in PLACES and new is not None:
+        return is_only(name, old, new, start, site)
+    if old is None and new is not None and any(demand.usual.encode() == new.value for demand in site.demands):
+        return True  # which file systems it waits for: all that the site's samples name
     if old is None or new is None:
         return new is None and old is not None and any(_holds(other, old) for other in pairs)
     if name in _TIMES:
@@ -112,9 +118,19 @@ def _takes_in(pair: Pair, gone: Optional[Setting]) -> bool:
     return new.value == old.value + b":" + gone.name.encode() + b"=" + gone.value
 
 
-def _same_room(before: Allocation, after: Allocation) -> bool:
+def _same_room(before: Allocation, after: Allocation, pairs: Sequence[Pair]) -> bool:
     """Return whether the scheduler gives the same nodes, tasks and GPUs, and it is known how many nodes."""
-    return before._replace(cpus_per_task=None, node_file=None) == after._replace(cpus_per_task=None, node_file=None)
+    if any(setting is not None and setting.name in PLACES for pair in pairs for setting in pair):
+        before, after = _anywhere(before), _anywhere(after)  # it is the place that changes
+    return _rest(before) == _rest(after)
+
+
+def _rest(given: Allocation) -> Allocation:
+    return given._replace(cpus_per_task=None, node_file=None)
+
+
+def _anywhere(given: Allocation) -> Allocation:
+    return given._replace(node_kinds=(), partition="", shared=None)
 
 
 def _same_words(old: Step, new: Step) -> bool:
@@ -192,13 +208,13 @@ def _leading(value: bytes) -> Optional[int]:
     return int(digits) if digits.isdigit() else None
 
 
-def _rivals(start: State, made: Repair, again: Again) -> Iterator[Fix]:
+def _rivals(start: State, made: Repair, site: Site, again: Again) -> Iterator[Fix]:
     """Yield each other way to cure one of the findings that stands up to the proof, or that shows no fault."""
     taken = {(code, _plain(fix.says)) for code, fix in made.taken}
     codes = {code for code, _ in made.taken}
     for finding in start.proven():
         for fix in finding.fixes if finding.code in codes else ():
-            if (finding.code, _plain(fix.says)) not in taken and _stands(finding, fix, start, again):
+            if (finding.code, _plain(fix.says)) not in taken and _stands(finding, fix, start, site, again):
                 yield fix
 
 
@@ -206,12 +222,12 @@ def _plain(says: str) -> str:
     return says.partition(" (line ")[0].partition(", with the counts")[0]
 
 
-def _stands(finding: Finding, fix: Fix, start: State, again: Again) -> bool:
+def _stands(finding: Finding, fix: Fix, start: State, site: Site, again: Again) -> bool:
     """Return whether a fix cures a finding in a way that may be meant, on whichever nodes."""
     after = tried(start, fix, again)
     if after is None or any((one.code, one.says) == (finding.code, finding.says) for one in after.proven()):
         return False
     pairs = list(differences(start.job, after.job))
-    return all(_witnessed(pair, pairs) for pair in pairs) and all(
+    return all(_witnessed(pair, pairs, start, site) for pair in pairs) and all(
         _meant(old, new, start, after) for old, new in zip(start.plan.steps, after.plan.steps)
     )

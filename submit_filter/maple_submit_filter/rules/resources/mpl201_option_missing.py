@@ -24,7 +24,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: #SBATCH --time=02:00:00; #PBS -A project -l filesystems=home:flare
     Why:   the submit filter refuses it; qsub says: Account_Name is required to be set, or: Resource: filesystems is
            required to be set. Maple invents no value; it offers one only where the site itself names it for jobs of
-           this kind, or where the script says it on a line that is not read.
+           this kind, or where the script says it on a line that is not read. It adds one unasked that only says which
+           file systems the job waits for, or that names the only nodes with the GPUs that the job asks for.
     """
     if not judged(job, site):
         return

@@ -29,8 +29,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: ##SBATCH --gres=gpu:3, or no such line: the queue decides about the GPUs; #PBS -q prod, which leads there
     Why:   there is no GRES there: "Invalid generic resource (gres) specification"; and such a queue takes only what
            is routed to it: "Access to queue is denied". Maple takes the option out where the job gets no less
-           without it and the script cannot tell the difference, or where only the place of output is meant; otherwise
-           it asks first.
+           without it and the script cannot tell the difference, or where only the place of output is meant, and names
+           the queue that leads to the one that was named, and to no other for such a job; otherwise it asks first.
     """
     if not judged(job, site):
         return

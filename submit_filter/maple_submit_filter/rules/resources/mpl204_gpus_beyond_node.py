@@ -26,7 +26,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #SBATCH --gpus-per-node=8, in a partition whose nodes have 4
     Right: #SBATCH --gpus-per-node=4
     Why:   Slurm 22.05 says: Requested node configuration is not available. Maple asks first: fewer GPUs mean fewer
-           ranks, or more nodes, and only you know which was meant.
+           ranks, or more nodes, and only you know which was meant. Where the nodes have none, the only feature of those
+           that have, or the one partition that such an account pays for, is named unasked.
     """
     if not judged(job, site):
         return
