@@ -159,12 +159,23 @@ def escaped(text: str) -> str:
     return "\\&" + text if text.startswith((".", "'")) else text
 
 
+# What click's scripts do wrongly. In fish they cut at every comma, also at those of what is said of a word; in zsh the
+# second TAB of a session does nothing, for only the first one loads the file.
+CORRECTED = (
+    ('string split "," $', 'string split --max 1 "," $'),
+    ("if [[ $zsh_eval_context[-1] == loadautofunc ]]; then", "if [[ $funcstack[1] == _%s ]]; then"),
+)
+
+
 def completion(shell: str, name: str, command: click.Command) -> str:
     """Return the completion script of a shell for the command of that name."""
     found = get_completion_class(shell)
     assert found is not None
     made = found(command, {}, name, "_%s_COMPLETE" % name.upper().replace("-", "_"))
-    return made.source_template % made.source_vars()
+    script = made.source_template % made.source_vars()
+    for before, after in CORRECTED:
+        script = script.replace(before, after % name if "%s" in after else after)
+    return script
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ set -eu
 
 wanted="bash gcc libc6-dev make python3 python3-venv
     munge slurm-wlm slurmctld slurmd slurm-client slurm-wlm-basic-plugins
-    hostname iproute2 libseccomp2 mpich postgresql procps util-linux"
+    hostname iproute2 libseccomp2 mpich postgresql procps util-linux zsh fish"
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     missing=

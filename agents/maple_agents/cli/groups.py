@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 import click
 
 from ..base.near_names import meant
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class Group(click.Group):
@@ -22,6 +25,14 @@ class Group(click.Group):
             hint = meant(name, self.list_commands(ctx)) or _below(self, ctx, name)
             ctx.fail("%s: there is no such command%s" % (name, "; " + hint if hint else ""))
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Offer the commands, each with its whole first sentence: the shell cuts where its screen ends."""
+        found = super().shell_complete(ctx, incomplete)
+        for item in found:
+            command = self.get_command(ctx, item.value)
+            item.help = command.get_short_help_str(500) if command is not None else item.help
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands, each with its whole first sentence: click cuts them to one line."""
