@@ -88,6 +88,20 @@ def test_nothing_is_started_but_the_line_is_said(cluster, units):
     assert words[0] == str(service_files.program()) and words[1:] == ["--config", f"{cluster.prefix}/daemon.toml"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="for root, who may give folders away")
+def test_by_hand_the_line_makes_the_folders_that_a_unit_would_make(cluster, monkeypatch):
+    """The service could not start without them. One that is there stays whose it is."""
+    monkeypatch.setattr(service_files, "_folder", lambda *_: None)
+    monkeypatch.setattr(service_files, "STORE", str(cluster.root / "var lib/maple/memory.db"))
+    nobody, socket = pwd.getpwnam("nobody").pw_uid, cluster.root / "run/maple/daemon.sock"
+    words = ("--daemon", "--service-uid", str(nobody), "--socket", str(socket))
+    line = cluster.install(*words).output.partition("start it:\n")[2].splitlines()[0].strip()
+    made, _, start = line.partition(" && ")
+    assert start.startswith("runuser -u nobody -- ") and subprocess.run(made, shell=True, timeout=60).returncode == 0
+    assert socket.parent.stat().st_uid == nobody == (cluster.root / "var lib/maple").stat().st_uid
+    assert "install -d" not in cluster.install(*words).output and start in cluster.admin("doctor").output
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd")
 def test_systemd_takes_the_units(served, units):
     """Every line is known to it."""

@@ -12,7 +12,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,7 +75,7 @@ def wished(where: Layout, asked: Asked, before: Service, environ: Mapping[str, s
     units = _units(folder, config, socket, uid, spool) if folder else ()
     told |= {"spool": spool} if spool else {}
     files = (File(config, _toml(told), kept=True), *units, *hooks)
-    return Service(socket, uid, files, start_line(folder, config, uid), spool)
+    return Service(socket, uid, files, start_line(folder, config, uid, (socket, str(told["store"]))), spool)
 
 
 def _hooks(where: Layout, asked: Asked, before: Service, environ: Mapping[str, str]) -> tuple[str, tuple[File, ...]]:
@@ -88,14 +88,20 @@ def _hooks(where: Layout, asked: Asked, before: Service, environ: Mapping[str, s
     return spool, hook_files.files(where, asked.scheduler, spool, hook_files.state_folder(environ))
 
 
-def start_line(folder: Path | None, config: Path, uid: str) -> str:
-    """Return what starts the service, ready to be typed."""
+def start_line(folder: Path | None, config: Path, uid: str, files: Sequence[str] = ()) -> str:
+    """Return what starts the service, ready to be typed. *files*: what it makes, in folders that it has to own.
+
+    A unit makes these folders; by hand those are made that are not there. Of one that is there nothing is changed.
+    """
     if folder is not None:
         systemctl = "systemctl" if os.geteuid() == 0 else "systemctl --user"
         return f"{systemctl} daemon-reload && {systemctl} enable --now maple-daemon.socket"
     words = [str(program()), "--config", str(config)]
     if os.geteuid() == 0:
         words = ["runuser", "-u", _user(uid), "--", *words]
+        missing = sorted({os.path.dirname(file) for file in files if not os.path.isdir(os.path.dirname(file))})
+        if missing:
+            return shlex.join(["install", "-d", "-o", _user(uid), *missing]) + " && " + shlex.join(words)
     return shlex.join(words)
 
 

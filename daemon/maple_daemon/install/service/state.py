@@ -107,7 +107,18 @@ def start(receipt: Receipt, uid: str) -> str:
     if "daemon.toml" not in named:
         return "maple-daemon, or install with --daemon"
     folder = next((named[name].parent for name in UNITS if name in named), None)
-    return start_line(folder, named["daemon.toml"], uid)
+    return start_line(folder, named["daemon.toml"], uid, _made_by(named["daemon.toml"]))
+
+
+def _made_by(config: Path) -> tuple[str, ...]:
+    """Return the files that a service with these settings makes, () where they cannot be read."""
+    import tomllib
+
+    try:
+        told = tomllib.loads(config.read_text("utf-8"))
+    except (OSError, ValueError):
+        return ()
+    return tuple(str(told[name]) for name in ("socket", "store") if name in told)
 
 
 def reload(current: Path, modes_only: bool = False) -> str:
