@@ -85,7 +85,7 @@ class Slots(Mapping[str, Slot]):
         return {name: self[name].value for name in self}
 
 
-# What a request lacks, what was taken by default, and what cannot be had.
+# What a request lacks, what was taken by default, what nobody read, and what cannot be had.
 
 
 class Assumed(NamedTuple):
@@ -103,6 +103,18 @@ class Missing(NamedTuple):
     says: str
     choices: tuple[str, ...] = ()
     default: str = ""
+
+
+class Unread(NamedTuple):
+    """*text*: as it stands in the request. *slot*, *value*: what it is on this site, "" where it is nothing there.
+
+    *stops*: no script is written before somebody has said what it means.
+    """
+
+    text: str
+    slot: str = ""
+    value: str = ""
+    stops: bool = False
 
 
 class Lacking(NamedTuple):

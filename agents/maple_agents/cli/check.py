@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from itertools import takewhile
-from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Iterator, List, Optional, Sequence, Tuple, Union
 
 import click
 from maple_submit_filter.answer.decision import Decision, Rewritten, explained
@@ -19,6 +18,7 @@ from maple_submit_filter.types.findings import Finding
 from maple_submit_filter.types.job import line_of
 
 from ..ask.submission import Answer, answer
+from ..base import json_output
 from ..base.complaint import Complaint
 from ..base.difference import unified
 from . import completion
@@ -79,7 +79,7 @@ def check(
         if as_json:
             from .answers import checked
 
-            click.echo(json.dumps(checked(asked, mode), indent=2))
+            json_output.echo(checked(asked, mode))
         else:
             show(asked, mode, with_plan)
         return EXIT.get(asked.decision.verdict, 1)
@@ -106,25 +106,26 @@ def _scripts(script: str, words: Sequence[str]) -> Tuple[Sequence[str], Sequence
 
 def _each(scripts: Sequence[str], words: Sequence[str], site_id: Optional[str], with_plan: bool, as_json: bool) -> int:
     """Check one after the other; one that cannot be read is told, and keeps none of the others from it."""
+    from . import shapes
     from .answers import checked
 
     codes: List[int] = []
-    told: List[Dict[str, object]] = []
+    rows: List[Union[shapes.NamedCheck, shapes.Unreadable]] = []
     for script in scripts:
         try:
             asked, mode = _asked(script, words, site_id)
         except Complaint as error:
             codes.append(error.exit_code)
-            told.append({"script": script, "error": error.format_message()})
+            rows.append(shapes.Unreadable(script=script, error=error.format_message()))
             if not as_json:
                 click.echo(f"maple: {error.format_message()}", err=True)
             continue
         codes.append(EXIT.get(asked.decision.verdict, 1))
-        told.append({"script": script, **checked(asked, mode)})
+        rows.append({"script": script, **checked(asked, mode)})
         if not as_json:
             show(asked, mode, with_plan)
     if as_json:
-        click.echo(json.dumps({"scripts": told}, indent=2))
+        json_output.echo(shapes.Checks(scripts=rows))
     return max(codes)
 
 

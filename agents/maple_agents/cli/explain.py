@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Optional
 
 import click
 
-from ..base import drawing
+from ..base import drawing, json_output
 from ..base.complaint import Complaint
 from ..base.near_names import meant
 from . import completion
@@ -28,7 +27,7 @@ def explain(code: Optional[str], as_json: bool) -> None:
     known = pages()
     shown = known if code is None else (_page(code, known),)
     if as_json:
-        click.echo(json.dumps([page._asdict() for page in shown], indent=2))
+        json_output.echo(shown)
     elif code is None:
         click.echo("\n".join(f"{page.code}  {page.title}" for page in shown) or "no rules are installed")
     else:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
-from typing import TYPE_CHECKING, Any, Optional, Tuple
+from typing import TYPE_CHECKING, Annotated, Optional, Tuple, TypedDict
 
 import click
 from maple_submit_filter.answer.report import printable
 
+from ..base import json_output
 from . import completion
 
 if TYPE_CHECKING:
@@ -16,8 +16,57 @@ if TYPE_CHECKING:
     from ..forecast.runs import Asked, Run
     from ..forecast.sources import Known
 
-Object = dict[str, Any]
 NOTHING = 1  # exit code
+
+
+class Job(TypedDict):
+    """What is asked for. *work*: the values that scale it."""
+
+    name: str
+    limit_seconds: Optional[float]
+    work: dict[str, str]
+    nodes: Optional[int]
+
+
+class RunTime(TypedDict):
+    """How long it will run. *q90_seconds*: nine of ten such jobs end before; *last_was_cut*: by its limit."""
+
+    seconds: float
+    q10_seconds: Optional[float]
+    q90_seconds: Optional[float]
+    basis: Annotated[str, "version|folder|name"]
+    scaled_by: Optional[str]
+    last_was_cut: bool
+
+
+class Memory(TypedDict):
+    """How much to ask for on a node; the most that was seen, and where a run was killed."""
+
+    bytes: int
+    held_bytes: int
+    killed_at_bytes: Optional[int]
+
+
+class EarlierRun(TypedDict):
+    """A run that it rests on."""
+
+    job: str
+    seconds: float
+    ended: float
+    state: str
+    memory_bytes: Optional[int]
+
+
+class Answer(TypedDict):
+    """`maple forecast`. *changed*: what is not as in the last run, here and there. *silent*: who could not be asked."""
+
+    job: Job
+    forecast: Optional[RunTime]
+    why_none: Optional[str]
+    changed: dict[str, list[str]]
+    memory: Optional[Memory]
+    runs: list[EarlierRun]
+    silent: list[str]
 
 
 @click.command()
@@ -71,7 +120,7 @@ def forecast(
     said = made(asked, lineages)
     memory = memory_advice(said.runs)
     if as_json:
-        click.echo(json.dumps(_as_json(asked, said, memory, known), indent=2))
+        json_output.echo(_answer(asked, said, memory, known))
     else:
         _show(asked, said, memory, known)
     return 0 if isinstance(said, Forecast) else NOTHING
@@ -150,27 +199,32 @@ def _table(runs: "tuple[Run, ...]") -> None:
         click.echo(printable("  job %s  ended %s  ran %s  %s" % (run.job, when, elapsed(run.seconds), run.state)))
 
 
-def _as_json(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvice | None", known: "Known") -> Object:
+def _answer(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvice | None", known: "Known") -> Answer:
     from ..forecast.needs import Forecast
 
     none = None if isinstance(said, Forecast) else said
-    return {
-        "job": {"name": asked.name, "limit_seconds": asked.limit, "work": dict(asked.work.values),
-                "nodes": asked.work.nodes},
-        "forecast": {
-            "seconds": said.seconds, "q10_seconds": said.least, "q90_seconds": said.most, "basis": said.basis,
-            "scaled_by": said.scaled or None, "last_was_cut": said.cut,
-        } if isinstance(said, Forecast) else None,
-        "why_none": none.why if none else None,
-        "changed": {name: list(pair) for name, pair in none.changed.items()} if none else {},
-        "memory": _memory_json(memory),
-        "runs": [{"job": run.job, "seconds": run.seconds, "ended": run.ended, "state": run.state,
-                  "memory_bytes": run.memory} for run in said.runs],
-        "silent": list(known.silent),
-    }  # fmt: skip
+    nodes, work = asked.work.nodes, dict(asked.work.values)
+    return Answer(
+        job=Job(name=asked.name, limit_seconds=asked.limit, work=work, nodes=nodes),
+        forecast=_run_time(said) if isinstance(said, Forecast) else None,
+        why_none=none.why if none else None,
+        changed={name: list(pair) for name, pair in none.changed.items()} if none else {},
+        memory=Memory(bytes=memory.bytes, held_bytes=memory.held, killed_at_bytes=memory.killed) if memory else None,
+        runs=[_earlier(run) for run in said.runs],
+        silent=list(known.silent),
+    )
 
 
-def _memory_json(memory: "MemoryAdvice | None") -> Object | None:
-    if memory is None:
-        return None
-    return {"bytes": memory.bytes, "held_bytes": memory.held, "killed_at_bytes": memory.killed}
+def _run_time(forecast: "Forecast") -> RunTime:
+    return RunTime(
+        seconds=forecast.seconds,
+        q10_seconds=forecast.least,
+        q90_seconds=forecast.most,
+        basis=forecast.basis,
+        scaled_by=forecast.scaled or None,
+        last_was_cut=forecast.cut,
+    )
+
+
+def _earlier(run: "Run") -> EarlierRun:
+    return EarlierRun(job=run.job, seconds=run.seconds, ended=run.ended, state=run.state, memory_bytes=run.memory)

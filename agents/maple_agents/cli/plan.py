@@ -5,7 +5,6 @@ A launch plan as a tree of words: step, launchers from outside in, world, nodes,
 
 from __future__ import annotations
 
-import json
 from itertools import groupby
 from typing import Iterable, Iterator, Optional, Sequence, Tuple
 
@@ -16,6 +15,7 @@ from maple_submit_filter.types.launch_plan import Allocation, Group, LaunchPlan,
 from maple_submit_filter.types.text import show
 
 from ..ask.submission import Answer, answer
+from ..base import json_output
 from ..base.complaint import Complaint
 from ..base.drawing import Branch, draw, findings, say, width
 from . import completion
@@ -55,7 +55,7 @@ def plan(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: b
     if as_json:
         from .answers import planned
 
-        click.echo(json.dumps(planned(asked), indent=2))
+        json_output.echo(planned(asked))
         return 0
     if asked.decision.plan is None:
         raise Complaint(f"{asked.name}: there is no plan: the script could not be read", "see maple check")

@@ -6,13 +6,17 @@ Whatever stands in a log is shown with its secrets masked and nothing that a ter
 from __future__ import annotations
 
 import math
-from typing import Any, Union
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, Union
 
 from ..diagnose.read.clean_lines import cleaned
 from .alarms import age_at_limit, checkpoint, is_done, silence
-from .values import Mark, Observation, Place, Progress, Said, Total
+from .values import Mark, Observation, Progress, Reading, Said, Total
 
-VERSION = 1
+if TYPE_CHECKING:
+    from . import shapes  # what is made is checked against it, and a page for people starts without it
+
+VERSION: Literal[1] = 1
 QUESTIONS = ("speed", "progress", "eta", "loss", "checkpoint", "throughput", "failures")
 MOST_LOSSES = 60
 _THROUGHPUTS = ("samples/s", "tokens/s")
@@ -23,15 +27,21 @@ def shown(text: str) -> str:
     return cleaned(text.encode("utf-8", "surrogateescape")).strip()
 
 
-def whole(found: Progress) -> dict[str, Any]:
+def whole(found: Progress) -> shapes.Whole:
     """Return all that is known."""
     run = found.run
     return {
         "version": VERSION,
         "at": found.now,
         "job": {
-            "id": run.job or None, "name": shown(run.name) or None, "state": run.state, "started": run.started,
-            "limit": run.limit, "ends_at": run.ends_at, "restarts": run.restarts, "nodes": list(run.nodes),
+            "id": run.job or None,
+            "name": shown(run.name) or None,
+            "state": run.state,
+            "started": run.started,
+            "limit": run.limit,
+            "ends_at": run.ends_at,
+            "restarts": run.restarts,
+            "nodes": list(run.nodes),
         },
         "progress": progress(found),
         "speed": speed(found),
@@ -42,47 +52,59 @@ def whole(found: Progress) -> dict[str, Any]:
         "failures": failures(found),
         "silent": silence(found.course, found.now),
         "ranks": [{"rank": rank, "step": step, "quote": quote(at)} for rank, step, at in found.course.ranks],
-        "alarms": [{"kind": alarm.kind, "says": alarm.says, "quote": quote(alarm.at)} for alarm in found.alarms],
+        "alarms": alarms(found),
         "done": is_done(found.course) or found.course.ended is not None,
-        "files": [{"file": shown(reading.file), "bytes": reading.bytes, "modified": reading.modified or None,
-                   "wrong": reading.wrong or None} for reading in found.readings],
+        "files": [_file(reading) for reading in found.readings],
         "notes": [shown(note) for note in found.notes],
-    }  # fmt: skip
+    }
 
 
-def answer(found: Progress, question: str) -> dict[str, Any]:
+def _file(reading: Reading) -> shapes.File:
+    file, modified, wrong = shown(reading.file), reading.modified or None, reading.wrong or None
+    return {"file": file, "bytes": reading.bytes, "modified": modified, "wrong": wrong}
+
+
+def answer(found: Progress, question: str) -> shapes.Answered:
     """Return the answer to one of `QUESTIONS`."""
-    told = {
+    questions: dict[str, Callable[[Progress], shapes.Answer]] = {
         "speed": speed, "progress": progress, "eta": eta, "loss": loss, "checkpoint": last_checkpoint,
         "throughput": throughput, "failures": failures,
-    }[question](found)  # fmt: skip
-    return {"version": VERSION, "at": found.now, "job": found.run.job or None, "question": question, "answer": told}
+    }  # fmt: skip
+    job = found.run.job or None
+    return {"version": VERSION, "at": found.now, "job": job, "question": question, "answer": questions[question](found)}
 
 
-def progress(found: Progress) -> dict[str, Any]:
+def progress(found: Progress) -> shapes.Steps:
     """Return how far it is: what the line prints, and what that means over the whole run."""
-    course, last = found.course, found.course.last
+    course, last, total = found.course, found.course.last, found.course.total
     if last is None:
-        return _nothing("step", "total", "fraction", "epoch", "overall", "format", "started_at_step", "starts", "quote")
+        return {
+            "step": None, "total": None, "fraction": None, "epoch": None, "overall": None, "format": None,
+            "started_at_step": None, "starts": None, "quote": None,
+        }  # fmt: skip
     of_epoch = last.scope == "epoch"
-    total = course.total
     return {
         "step": last.step,
         "total": total.steps if total is not None and not of_epoch else None,
         "fraction": fraction(found),
         "epoch": {
-            "at": last.epoch, "of": last.epochs, "first": last.epoch_base,
-            "step": last.step if of_epoch else None, "steps": last.steps if of_epoch else None,
+            "at": last.epoch,
+            "of": last.epochs,
+            "first": last.epoch_base,
+            "step": last.step if of_epoch else None,
+            "steps": last.steps if of_epoch else None,
         },
         "overall": {
-            "step": course.step, "total": total.steps if total else None, "because": total.because if total else None,
+            "step": course.step,
+            "total": total.steps if total else None,
+            "because": total.because if total else None,
             "quote": quote(total) if total else None,
         },
         "format": last.format,
         "started_at_step": course.began,
         "starts": course.starts,
         "quote": quote(last),
-    }  # fmt: skip
+    }
 
 
 def fraction(progress: Progress) -> float | None:
@@ -93,7 +115,7 @@ def fraction(progress: Progress) -> float | None:
     return min(1.0, course.step / course.total.steps)
 
 
-def speed(progress: Progress) -> dict[str, Any]:
+def speed(progress: Progress) -> shapes.Speed:
     """Return how fast it is: as printed, and as measured."""
     last, estimate = progress.course.last, progress.estimate
     printed = last.speed if last is not None else None
@@ -108,44 +130,50 @@ def speed(progress: Progress) -> dict[str, Any]:
     }
 
 
-def eta(progress: Progress) -> dict[str, Any]:
+def eta(progress: Progress) -> shapes.Left:
     """Return how much time is left, and whether the limit allows it."""
     estimate, end = progress.estimate, progress.run.ends_at
     margin = end - estimate.ends_at if end is not None and estimate.ends_at is not None else None
     return {
-        "seconds": estimate.left, "ends_at": estimate.ends_at, "limit_at": end,
-        "before_limit": margin, "in_time": margin >= 0 if margin is not None else None,
-        "because": estimate.because or None, "quote": quote(progress.course.last),
-    }  # fmt: skip
+        "seconds": estimate.left,
+        "ends_at": estimate.ends_at,
+        "limit_at": end,
+        "before_limit": margin,
+        "in_time": margin >= 0 if margin is not None else None,
+        "because": estimate.because or None,
+        "quote": quote(progress.course.last),
+    }
 
 
-def loss(progress: Progress) -> dict[str, Any]:
+def loss(progress: Progress) -> shapes.Loss:
     """Return the last loss, and some of those before; what is not finite is told as a word."""
     losses = progress.course.losses
     if not losses:
-        return _nothing("value", "step", "curve", "quote")
+        return {"value": None, "step": None, "curve": None, "quote": None}
     step, value, at = losses[-1]
     return {
         "value": _finite(value),
         "step": _known(step),
-        "curve": [[_known(one[0]), _finite(one[1])] for one in thinned(list(losses), MOST_LOSSES)],
+        "curve": [[_known(point[0]), _finite(point[1])] for point in thinned(list(losses), MOST_LOSSES)],
         "quote": quote(at),
     }
 
 
-def last_checkpoint(progress: Progress) -> dict[str, Any]:
+def last_checkpoint(progress: Progress) -> shapes.Checkpoint:
     """Return the last checkpoint that the log tells of, and how old one will be at the limit."""
     mark, end = checkpoint(progress.course), progress.run.ends_at
     if mark is None:
-        return _nothing("step", "at", "age", "age_at_limit", "quote")
+        return {"step": None, "at": None, "age": None, "age_at_limit": None, "quote": None}
     return {
-        "step": mark.step, "at": mark.at, "age": progress.now - mark.at if mark.at is not None else None,
+        "step": mark.step,
+        "at": mark.at,
+        "age": progress.now - mark.at if mark.at is not None else None,
         "age_at_limit": age_at_limit(progress.course, progress.estimate, end) if end is not None else None,
         "quote": quote(mark),
-    }  # fmt: skip
+    }
 
 
-def throughput(progress: Progress) -> dict[str, Any]:
+def throughput(progress: Progress) -> shapes.Throughput:
     """Return samples or tokens a second, as printed; for each GPU where their number is known."""
     seen = [point.at for point in progress.course.points] or ([progress.course.last] if progress.course.last else [])
     last = next(
@@ -157,7 +185,7 @@ def throughput(progress: Progress) -> dict[str, Any]:
         None,
     )
     if last is None or last.speed is None:
-        return _nothing("value", "unit", "per_gpu", "gpus", "quote")
+        return {"value": None, "unit": None, "per_gpu": None, "gpus": None, "quote": None}
     of_device = last.format == "torchtitan"
     gpus = progress.run.gpus
     return {
@@ -169,25 +197,23 @@ def throughput(progress: Progress) -> dict[str, Any]:
     }
 
 
-def failures(progress: Progress) -> dict[str, Any]:
+def failures(progress: Progress) -> shapes.Failures:
     """Return how often it was started anew, and what is odd now."""
-    return {
-        "starts_in_log": progress.course.starts,
-        "restarts": progress.run.restarts,
-        "alarms": [{"kind": alarm.kind, "says": alarm.says, "quote": quote(alarm.at)} for alarm in progress.alarms],
-    }
+    restarts = progress.run.restarts
+    return {"starts_in_log": progress.course.starts, "restarts": restarts, "alarms": alarms(progress)}
 
 
-def quote(one: Union[Observation, Mark, Total, Said, None]) -> dict[str, Any] | None:
-    """Return a line with its place, as it may be shown."""
-    if one is None:
+def alarms(progress: Progress) -> list[shapes.Alarm]:
+    """Return what is odd now."""
+    return [{"kind": alarm.kind, "says": alarm.says, "quote": quote(alarm.at)} for alarm in progress.alarms]
+
+
+def quote(told: Union[Observation, Mark, Total, Said, None]) -> shapes.Quote | None:
+    """Return a line with its place, as it may be shown; its number is null where the file is too long to be counted."""
+    if told is None:
         return None
-    return {**place(one.place), "text": shown(one.text)}
-
-
-def place(one: Place) -> dict[str, Any]:
-    """Return a place; the line is null where the file is too long to be counted."""
-    return {"file": shown(one.file), "line": one.line or None, "byte": one.byte}
+    place = told.place
+    return {"file": shown(place.file), "line": place.line or None, "byte": place.byte, "text": shown(told.text)}
 
 
 def thinned(values: list[Any], most: int) -> list[Any]:
@@ -205,7 +231,3 @@ def _finite(value: float) -> float | str:
 def _known(value: float) -> float | None:
     """Return a step, null where it is not known."""
     return value if math.isfinite(value) else None
-
-
-def _nothing(*keys: str) -> dict[str, Any]:
-    return dict.fromkeys(keys)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from maple_submit_filter.site.facts import Site
 
 from ..base.quantities import clock
-from ..base.slots import Slots
+from ..base.slots import Slots, Unread
 from .clauses import asides
 from .language.lexemes import Line
 from .language.vocabulary import listed, table, texts
@@ -61,18 +61,6 @@ class Left(NamedTuple):
     number: bool = False
     denied: bool = False
     value: str = ""
-
-
-class Unread(NamedTuple):
-    """*text*: as it stands in the request. *slot*, *value*: what it is on this site, "" where it is nothing there.
-
-    *stops*: no script is written before somebody has said what it means.
-    """
-
-    text: str
-    slot: str = ""
-    value: str = ""
-    stops: bool = False
 
 
 def left(line: Line, spans: Sequence[tuple[int, int]]) -> tuple[Left, ...]:

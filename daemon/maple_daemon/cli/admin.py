@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from maple_agents.base import json_output
 from maple_agents.base.terminal import on_screen
 from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
@@ -324,7 +324,7 @@ def doctor(prefix: str, as_json: bool, job: bool, wait: float, words: tuple[str,
     elif words:
         raise Refused("WORDS are for a job, and none is asked for", "add --job")
     if as_json:
-        click.echo(json.dumps([check._asdict() for check in checks], indent=1))
+        json_output.echo(checks)
     else:
         table(checks)
     if any(check.state == "wrong" for check in checks):
@@ -365,7 +365,7 @@ def mode(
         raise Refused("no mode is named", "add one: off, observe, warn, repair, or default")
     now = modes.modes_in_force(home)
     if as_json:
-        click.echo(json.dumps(now, indent=1))
+        json_output.echo(now)
         return
     click.echo(f"site: {now['mode']}")
     for kind in ("partition", "group", "rule"):
@@ -392,15 +392,16 @@ def report(prefix: str | None, config: str | None, since: str, as_json: bool) ->
     /etc/maple/daemon.toml.
     """
     from ..install.report.audit import facts_of, gather, table
+    from ..install.report.shapes import reported
     from .memory_admin import report_of_memory
 
-    facts: dict[str, Any] = {}
+    seen = memory = None
     named, prefix = bool(prefix), prefix or meant()
     if prefix:
-        facts = facts_of(gather(absolute(prefix, "--prefix"), since))
+        seen = facts_of(gather(absolute(prefix, "--prefix"), since))
         if not as_json:
-            table(facts, since)
+            table(seen, since)
     if config or not prefix or (not named and daemon_toml(prefix)):
-        facts["memory"] = report_of_memory(config or "", since, show=not as_json, after=bool(prefix))
+        memory = report_of_memory(config or "", since, show=not as_json, after=bool(prefix))
     if as_json:
-        click.echo(json.dumps(facts, indent=1))
+        json_output.echo(reported(seen, memory))

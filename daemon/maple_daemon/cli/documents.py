@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from typing import Tuple
 
 import click
+from maple_agents.base import json_output
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
@@ -79,7 +79,7 @@ def list_(as_json: bool) -> None:
     if as_json:
         rows = [{"source": safe(one.source), "passages": len(one.pieces), "added": one.added, "sha256": one.sha256,
                  "own": one.own} for one in found]  # fmt: skip
-        click.echo(json.dumps(rows, indent=1))
+        json_output.echo(rows)
         return
     if not found:
         click.echo("no documents; maple admin docs add PATH keeps some")
@@ -134,7 +134,7 @@ def search(words: Tuple[str, ...], most: int, as_json: bool) -> None:
     if as_json:
         rows = [{"file": safe(document.source), "line": piece.line, "heading": safe(piece.heading),
                  "text": safe(piece.text), "fit": round(fit, 2)} for document, piece, fit in match]  # fmt: skip
-        click.echo(json.dumps(rows, indent=1))
+        json_output.echo(rows)
         return
     if not match:
         click.echo("nothing")

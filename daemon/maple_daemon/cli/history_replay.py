@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
+from maple_agents.base import json_output
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli import completion
 
 if TYPE_CHECKING:
     from maple_agents.forecast.runs import Run
-    from maple_agents.scheduling.replay import Replay, Row
+    from maple_agents.scheduling.replay import Replay
 
 _FORMS = ("sacct", "pbs", "swf")
 
@@ -77,7 +77,9 @@ def replay(
     if html:
         _write(html, page.page(done, os.path.basename(path)))
     if as_json:
-        click.echo(json.dumps(as_object(done), indent=1))
+        from maple_agents.scheduling.answer import answer
+
+        json_output.echo(answer(done))
     else:
         _show(done, os.path.basename(path), limits, html)
 
@@ -130,21 +132,6 @@ def _write(path: str, text: str) -> None:
             file.write(text)
     except OSError as error:
         raise Complaint("%s: %s" % (path, error.strerror)) from None
-
-
-def as_object(done: "Replay") -> dict[str, Any]:
-    """Return the replay as `--json` prints it: hours, and names of policies as they are in the table."""
-    return {
-        "unit": done.unit, "pool": done.pool, "load": done.load, "jobs": done.jobs, "left_out": done.left_out,
-        "foretold": done.foretold, "recorded": _row(done.recorded), "policies": [_row(row) for row in done.rows],
-        "limits": [{"factor": rule.factor, **rule.done._asdict()} for rule in done.rules],
-    }  # fmt: skip
-
-
-def _row(row: "Row") -> dict[str, Any]:
-    sizes = {name: value._asdict() for name, value in row.sizes.items()}
-    users = {name: value._asdict() for name, value in row.users.items()}
-    return {"policy": row.name, "says": row.says, **row.all._asdict(), "sizes": sizes, "users": users}
 
 
 def _show(done: "Replay", source: str, limits: bool, html: str | None) -> None:

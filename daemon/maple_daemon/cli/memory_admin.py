@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import pwd
 import time
@@ -15,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+from maple_agents.base import json_output
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from maple_submit_filter.site.facts import Site
 
     from ..base.settings import Settings
+    from ..install.report.shapes import Memory
     from ..store.protocol import Candidate, Store
 
 _PREFIX = "maple.prefix"  # where a command's context keeps it
@@ -130,7 +131,7 @@ def check(path: str, as_json: bool) -> None:
         wrong = store.check()
     aside = _laid_aside(settings.store)
     if as_json:
-        click.echo(json.dumps({"store": settings.store, "wrong": wrong, "laid_aside": aside}, indent=1))
+        json_output.echo({"store": settings.store, "wrong": wrong, "laid_aside": aside})
     else:
         for line in wrong or ["sound"]:
             click.echo("%s: %s" % (settings.store, line))
@@ -140,7 +141,7 @@ def check(path: str, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def report_of_memory(path: str, since: str, show: bool, after: bool = False) -> dict[str, Any]:
+def report_of_memory(path: str, since: str, show: bool, after: bool = False) -> "Memory":
     """Return what the service's memory comes to since a time, and *show* it; *after*: below something else."""
     from maple_submit_filter.rules import rules
 
@@ -238,7 +239,7 @@ def list_(path: str, as_json: bool) -> None:
     candidates = _candidates(settings)
     if as_json:
         told = [{**candidate._asdict(), "concerns": concerns(candidate)} for candidate in candidates]
-        click.echo(json.dumps({"users": settings.corrections.users, "candidates": told}, indent=1))
+        json_output.echo({"users": settings.corrections.users, "candidates": told})
         return
     if not candidates:
         click.echo("no correction yet that %d users agree on" % settings.corrections.users)

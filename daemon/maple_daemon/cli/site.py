@@ -13,7 +13,7 @@ from maple_agents.ask import sites
 from maple_agents.ask.sites.files import parse
 from maple_agents.ask.sites.mistakes import Mistakes
 from maple_agents.ask.sites.model import SiteFile
-from maple_agents.base import drawing
+from maple_agents.base import drawing, json_output
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
@@ -89,7 +89,7 @@ def list_(as_json: bool) -> None:
     now = here(None, "")
     known = None if now.how == GENERIC else now.id
     if as_json:
-        click.echo(json.dumps({"here": known, "known_by": now.why, "sites": sites.ids()}))
+        json_output.echo({"here": known, "known_by": now.why, "sites": sites.ids()})
         return
     for one in sites.ids():
         click.echo("%s %s%s" % (("*", one, "  (%s)" % now.why) if one == known else (" ", one, "")))
@@ -123,7 +123,7 @@ def show(site: str, as_json: bool) -> None:
     """Show what a rule knows of a site, and from which sources. A question mark stands for what is not known."""
     found = _found(site)
     if as_json:
-        click.echo(json.dumps(write(found), indent=1))
+        json_output.echo(write(found))
     else:
         path = _path(site)
         click.echo(page(found, parse(Path(path).read_bytes(), path).sources).rstrip("\n"))
@@ -179,7 +179,7 @@ def revisions_(prefix: Path | None, as_json: bool) -> None:
     where = _must(prefix)
     found, now = revisions.known(_revisions(where))
     if as_json:
-        click.echo(json.dumps({"in_force": now, "revisions": [one._asdict() for one in found]}))
+        json_output.echo({"in_force": now, "revisions": found})
         return
     click.echo("%s %4d  as the release brought them" % ("*" if not now else " ", 0))
     for revision in found:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from maple_agents.ask import sites
-from maple_agents.base.slots import Origin, Slot, Slots
+from maple_agents.base.slots import Origin, Slot, Slots, Unread
 from maple_agents.cli.new.request import heard as listened
 from maple_agents.cli.new.request import wanted
 from maple_agents.request.tagger import model, reading
@@ -21,7 +21,6 @@ from maple_agents.request.tagger.model import ASIDE, OTHER, Tagged, tag, weights
 from maple_agents.request.tagger.pieces import pieces
 from maple_agents.request.tagger.reading import Reading, Said, Span
 from maple_agents.request.tagger.witness import heard
-from maple_agents.request.unread import Unread
 
 from tests.tagger.phrases import LANGUAGES, phrases
 from tests.tagger.requests import LABELS, labels, requests

@@ -77,9 +77,10 @@ def test_jobs_without_a_size_are_left_out_and_counted():
 
 def test_as_json_it_says_the_same(done):
     """The shape that programs read."""
-    from maple_daemon.cli.history_replay import as_object
+    from maple_agents.base.json_output import plain
+    from maple_agents.scheduling.answer import answer
 
-    told = json.loads(json.dumps(as_object(done)))
+    told = json.loads(json.dumps(plain(answer(done))))
     assert [row["policy"] for row in told["policies"]] == [row.name for row in done.rows]
     assert told["policies"][1]["wait"] == done.rows[1].all.wait and told["limits"][1]["killed"] == 32
 

@@ -5,7 +5,6 @@ The job that is meant where none is named: the caller's last one that failed.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, List, NamedTuple, Optional, Tuple
 import click
 from maple_submit_filter.answer.report import printable
 
+from ...base import json_output
 from ...base.complaint import Complaint
 from ...base.terminal import at_terminal
 from ...diagnose.at_end import kept
@@ -156,7 +156,7 @@ def shown(job: str, as_json: bool) -> Optional[int]:
     except (KeyError, TypeError, ValueError):
         return None
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        json_output.echo(found)
     else:
         for line in text.splitlines():
             click.echo(printable(line))

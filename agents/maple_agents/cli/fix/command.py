@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 try:
-    import json
     from typing import TYPE_CHECKING, Dict, NoReturn, Optional, Tuple
 
     import click
     from maple_submit_filter.types.job_records import STATES
 
+    from ...base import json_output
     from ...base.complaint import Complaint
     from ...templates.knowledge.entries import CLASSES
     from .. import completion
@@ -229,7 +229,7 @@ def _as_json(answer: Dict[str, object]) -> None:
     from .application import printing
 
     with printing():
-        click.echo(json.dumps(answer, indent=2))
+        json_output.echo(answer)
 
 
 def _confirmed(diagnosis: "Diagnosis", was: str, quiet: bool) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Optional
 
 import click
 
+from ...base import json_output
 from ...base.terminal import on_screen
 from .. import completion
 from .versions import asked_of_service
@@ -42,9 +42,9 @@ def history(job: str, why: bool, limit: int, as_json: bool) -> int:
     with asked_of_service():
         jobs = _found(job, limit, wide=bool(job) or why or as_json)
     if as_json:
-        from .versions import lineage
+        from .answers import history as answer
 
-        click.echo(json.dumps({"jobs": [lineage(one, limit) for one in jobs]}, indent=2))
+        json_output.echo(answer(jobs, limit))
     elif job or why:
         from .history_page import show
 

@@ -14,7 +14,7 @@ from maple_submit_filter.answer.report import printable
 from ...base import drawing
 from ...base.difference import unified
 from ...base.drawing import coloured, is_bounded, width
-from .versions import changed, diff, label, name_of, state, words
+from .versions import changed, diff, label, name_of, state, submitted, words
 
 if TYPE_CHECKING:
     from maple_submit_filter.types.job_records import Outcome, Record, Value, Version
@@ -333,18 +333,6 @@ def _step(step: Object) -> str:
 
 def _or(value: Optional[int]) -> str:
     return "?" if value is None else str(value)
-
-
-def submitted(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> tuple[bytes, list[str]]:
-    """Return script and words that were handed over, secrets masked; b"" for a script that is not kept."""
-    if version is None:
-        return b"", []
-    from maple_agents.ask.memory.versions import HANDED_OVER
-
-    new = (decided or {}).get(HANDED_OVER.get(record.verdict, ""))
-    if new:
-        return new["script"].encode("utf-8", "surrogateescape"), list(new["argv"])
-    return version.script, list(version.argv)
 
 
 def _changed_lines(record: "Record", version: "Version", decided: Optional[Object]) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any, Optional
 
 import click
 
+from ...base import json_output
 from ...base.terminal import on_screen
 from .. import completion
 from .versions import asked_of_service
@@ -55,7 +55,9 @@ def show(job: str, script: bool, as_json: bool) -> int:
     if script:
         return _printed(record, version, decided)
     if as_json:
-        click.echo(json.dumps(_told(record, version, decided), indent=2))
+        from .answers import show as answer
+
+        json_output.echo(answer(record, version, decided))
     else:
         from .history_page import shown
 
@@ -94,7 +96,7 @@ def _version(record: "Record") -> "Optional[Version]":
 
 
 def _printed(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> int:
-    from .history_page import submitted
+    from .versions import submitted
 
     if version is not None and not record.verdict:
         how = "qstat -f" if version.scheduler == "pbs" else "scontrol write batch_script"
@@ -109,24 +111,3 @@ def _printed(record: "Record", version: "Optional[Version]", decided: Optional[O
         click.echo("maple: secrets are masked as [masked]; put them back before submitting", err=True)
     sys.stdout.buffer.write(source)
     return 0
-
-
-def _told(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> Object:
-    from ...base.difference import text, unified
-    from .history_page import submitted
-    from .versions import name_of
-
-    source, words = submitted(record, version, decided)
-    before = version.script if version else b""
-    name = name_of(version) if version else ""
-    told = version._asdict() if version else None
-    if told and version:
-        told["script"] = text(version.script)
-        told["parts"] = [part._asdict() for part in version.parts]
-        told["values"] = [value._asdict() for value in version.values]
-    return {
-        "submission": {**record._asdict(), "outcome": record.outcome._asdict() if record.outcome else None},
-        "version": told,
-        "decision": decided,
-        "submitted": {"script": text(source), "argv": words, "diff": unified(before, source, name)},
-    }

@@ -1,69 +1,20 @@
-"""A job's history as values: what changed from version to version, what was read again. JSON of `maple history`."""
+"""A job's history as values: what changed from version to version, and what was read again."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Optional
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Iterator, Optional
+
+import click
+from maple_submit_filter.answer.report import printable
 
 from ...base.difference import text, unified
 
 if TYPE_CHECKING:
     from maple_submit_filter.types.job_records import Part, Record, Version
 
-    from maple_agents.ask.memory.versions import Job
-
-from contextlib import contextmanager
-from typing import Iterator
-
-import click
-from maple_submit_filter.answer.report import printable
-
-Object = dict[str, object]
 FILES = ("program", "config", "requirements")
-
-
-def lineage(job: "Job", limit: int) -> Object:
-    """Return the job with its newest versions, as `--json` prints it."""
-    newest = job.newest
-    return {
-        "lineage": newest.lineage,
-        "name": newest.name,
-        "path": newest.path,
-        "cwd": newest.cwd,
-        "versions": [_version(version, job) for version in job.versions[:limit]],
-    }
-
-
-def _version(version: "Version", job: "Job") -> Object:
-    parent = job.parent(version)
-    return {
-        "id": version.id,
-        "parent": version.parent or None,
-        "at": version.at,
-        "argv": list(version.argv),
-        "changed": list(changed(version, parent)),
-        "diff": diff(version, parent),
-        "parts": [{"part": label(part), "lines": list(part.lines), "read": state(part, version, parent)}
-                  for part in version.parts],
-        "values": [value._asdict() for value in version.values],
-        "submissions": [_submission(record) for record in job.records.get(version.id, ())],
-    }  # fmt: skip
-
-
-def _submission(record: "Record") -> Object:
-    outcome = record.outcome
-    return {
-        "record": record.id,
-        "at": record.at,
-        "host": record.host,
-        "verdict": record.verdict,
-        "codes": list(record.codes),
-        "how": record.how,
-        "job": record.job or None,
-        "joined": record.joined or None,
-        "state": outcome.state if outcome else None,
-        "exit_code": outcome.exit_code if outcome else None,
-    }
 
 
 def changed(version: "Version", parent: "Optional[Version]") -> tuple[str, ...]:
@@ -120,6 +71,20 @@ def words(version: "Version") -> str:
 def _name(kind: str, name: str) -> str:
     called = {"argv": "command line", "variables": "variables of the command"}
     return os.path.basename(name) if name else called.get(kind, kind)
+
+
+def submitted(
+    record: "Record", version: "Optional[Version]", decided: Optional[dict[str, Any]]
+) -> tuple[bytes, list[str]]:
+    """Return script and words that were handed over, secrets masked; b"" for a script that is not kept."""
+    if version is None:
+        return b"", []
+    from maple_agents.ask.memory.versions import HANDED_OVER
+
+    new = (decided or {}).get(HANDED_OVER.get(record.verdict, ""))
+    if new:
+        return new["script"].encode("utf-8", "surrogateescape"), list(new["argv"])
+    return version.script, list(version.argv)
 
 
 class Unanswered(click.ClickException):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from typing import TYPE_CHECKING, Optional
 
 import click
 
+from ...base import json_output
 from ...base.complaint import Complaint
 from ...progress.answers import QUESTIONS
 from .. import completion
@@ -91,9 +91,10 @@ def _jobs(watch: bool, every: int, question: Optional[str], as_json: bool) -> in
     progresses = _running()
     with printing():
         if as_json:
-            from ...progress.answers import whole
+            from ...progress.answers import VERSION, whole
+            from ...progress.shapes import Jobs
 
-            click.echo(json.dumps({"version": 1, "jobs": [whole(one) for one in progresses]}, indent=2))
+            json_output.echo(Jobs(version=VERSION, jobs=[whole(progress) for progress in progresses]))
         else:
             from .table import listed
 
@@ -139,9 +140,9 @@ def _shown(told: "Progress", question: Optional[str], as_json: bool) -> None:
     from ...progress.answers import answer, whole
 
     if question:
-        click.echo(json.dumps(answer(told, question), indent=2))
+        json_output.echo(answer(told, question))
     elif as_json:
-        click.echo(json.dumps(whole(told), indent=2))
+        json_output.echo(whole(told))
     else:
         from .page import page
 

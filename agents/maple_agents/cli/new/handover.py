@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Optional, Union
@@ -12,9 +11,10 @@ from maple_submit_filter.answer.report import printable
 from maple_submit_filter.site.facts import Site
 
 from ...ask.submission import on_site, submission
+from ...base import json_output
 from ...base import new_file as new_output
 from ...base.complaint import Complaint
-from . import page
+from . import answers, page
 from .request import Wanted
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def missing(asked: Wanted, lacking: "Lacking", as_json: bool) -> int:
 
 def _told(asked: Wanted, lacking: "Lacking", as_json: bool, lines: Iterable[str]) -> int:
     if as_json:
-        click.echo(json.dumps(page.lacking(asked, lacking), indent=2))
+        json_output.echo(answers.lacking(asked, lacking))
         return 3
     for line in (on_site(asked.cluster.site.id, asked.known_by), *lines):
         click.echo("maple: " + line, err=True)
@@ -59,7 +59,7 @@ def hand_over(asked: Wanted, made: "Union[Made, Carried]", output: Optional[str]
         if code:
             return code
     if as_json:
-        click.echo(json.dumps(page.written(made, asked), indent=2))
+        json_output.echo(answers.written(made, asked))
     if output is not None or not as_json:
         new_output.put(made.script, output)
     if output is not None and not as_json:

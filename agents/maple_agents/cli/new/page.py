@@ -1,73 +1,24 @@
-"""What `maple new` shows: the JSON, and for people what was assumed, what is missing, what to know."""
+"""What `maple new` shows people: what was assumed, what is missing, what to know; and what it asks them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Optional, Union
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 from maple_submit_filter.answer.report import printable
 
 from ...ask.submission import on_site
-from ...base.difference import text
-from ...base.terminal import coloured, on_screen, width
-
-if TYPE_CHECKING:
-    from maple_agents.base.slots import Assumed, Lacking, Missing, Slots
-    from maple_agents.write.composition import Made
-    from maple_agents.write.values import Carried
-
-    from .request import Wanted
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 from ...base.complaint import Complaint
 from ...base.slots import NAMES
+from ...base.terminal import coloured, on_screen, width
 from . import request
 from .request import slot
 
 if TYPE_CHECKING:
-    from ...base.slots import Missing, Slot
-    from ...request.unread import Unread
-
-Object = dict[str, object]
-
-
-def written(made: "Union[Made, Carried]", asked: "Wanted") -> Object:
-    """Return the JSON of a script; the shape is stable."""
-    plan = made.plan
-    if plan is None:
-        return _object(asked, asked.slots, (), made.advice, (), made.script, None)
-    return _object(asked, plan.said, plan.assumed, made.advice, (), made.script, plan.launch.name)
-
-
-def lacking(asked: "Wanted", found: "Lacking") -> Object:
-    """Return the JSON where something is missing."""
-    return _object(asked, asked.slots, found.assumed, found.advice, found.missing, None, None)
-
-
-def _object(
-    asked: "Wanted",
-    slots: "Slots",
-    assumed: Sequence["Assumed"],
-    advice: Sequence[str],
-    missing: Sequence["Missing"],
-    script: Optional[bytes],
-    template: Optional[str],
-) -> Object:
-    return {
-        "site": asked.cluster.site.id,
-        "site_known_by": asked.known_by,
-        "slots": slots.as_json(),
-        "missing": [one.slot for one in missing],
-        "script": None if script is None else text(script),
-        "template": template,
-        "assumed": [one._asdict() for one in assumed],
-        "advice": list(advice),
-        "asks": [{**one._asdict(), "choices": list(one.choices)} for one in missing],
-        "unread": [unread._asdict() for unread in asked.unread],
-    }
+    from ...base.slots import Assumed, Lacking, Missing, Slot, Unread
+    from .request import Wanted
 
 
 def tell(asked: "Wanted", assumed: Sequence["Assumed"], advice: Sequence[str], carried: bool) -> None:

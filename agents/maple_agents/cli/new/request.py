@@ -9,14 +9,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Optional
 
-from maple_agents.base.slots import INTEGERS, NAMES, By, Missing, Name, Origin, Slot, Slots
+from maple_agents.base.slots import INTEGERS, NAMES, By, Missing, Name, Origin, Slot, Slots, Unread
 
 from ...base.complaint import Complaint
 from ...base.near_names import meant
 
 if TYPE_CHECKING:
     from maple_agents.ask.sites.this_site import Here
-    from maple_agents.request.unread import Unread
     from maple_agents.request.words import Asked
     from maple_agents.templates.cluster import Cluster
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Optional
@@ -10,6 +9,7 @@ from typing import Any, Optional
 import click
 from maple_submit_filter.answer.report import printable
 
+from ...base import json_output
 from ...base.complaint import Complaint
 from .. import completion
 from ..groups import Group
@@ -64,7 +64,7 @@ def list_(site_id: Optional[str], as_json: bool) -> None:
 
     made = template_lists.list_of_site(site_id) if site_id else template_lists.list_of_all()
     if as_json:
-        click.echo(json.dumps(made, indent=2))
+        json_output.echo(made)
     else:
         template_lists.show_list(made)
 
@@ -91,7 +91,7 @@ def show(name: str, site_id: Optional[str], as_json: bool) -> None:
 
     made = template_pages.page(name, site_id)
     if as_json:
-        click.echo(json.dumps(made.data, indent=2, ensure_ascii=False))
+        json_output.echo(made.data, ascii_only=False)
     else:
         template_pages.draw(made)
 
@@ -146,4 +146,4 @@ def export(as_json: bool) -> None:
     """
     from maple_agents.templates.catalogue import exported
 
-    click.echo(json.dumps(exported(), indent=1, ensure_ascii=False))
+    json_output.echo(exported(), ascii_only=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Optional, Tuple
@@ -13,6 +12,7 @@ from maple_submit_filter.answer.report import printable
 from maple_submit_filter.site.facts import Site
 
 from ...ask.submission import answer, on_site
+from ...base import json_output
 from ...base.complaint import Complaint
 from .. import completion
 from .site_templates import Case, Found, Layout, cases
@@ -117,7 +117,7 @@ def verify(
             made.append((3, {"name": title, "result": "unclear", "says": error.format_message()}))
     if as_json:
         told = [told for _, told in made]
-        click.echo(json.dumps(told if script is None else told[0], indent=2))
+        json_output.echo(told if script is None else told[0])
     return max((code for code, _ in made), default=0)
 
 

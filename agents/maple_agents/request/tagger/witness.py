@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from maple_submit_filter.site.facts import Site
 
-from ...base.slots import INTEGERS, Name, Origin, Slot, Slots
+from ...base.slots import INTEGERS, Name, Origin, Slot, Slots, Unread
 from ..language.vocabulary import listed, texts
-from ..unread import Unread, is_account
+from ..unread import is_account
 from .model import OTHER
 from .reading import Reading, Said, Span
 

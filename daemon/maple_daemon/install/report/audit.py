@@ -9,7 +9,7 @@ import stat
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 from maple_agents.base import drawing
@@ -20,9 +20,9 @@ from .. import settings
 from ..refusals import Refused
 from ..release.layout import installed, layout
 from ..settings import in_force
+from .shapes import Late, Rule, Seen
 
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-LATE = ("submissions", "daemon", "helper", "files")  # and who of these was waited for in vain
 MOST_HOSTS = 20  # shown to people
 COUNT = re.compile(r"(?P<uid>\d+)\.(?:[0-9a-f]+\.)?(?P<day>\d{4}-\d\d-\d\d)\.count")
 MOST_A_DAY = 1_000_000  # submissions of one user without an audit line
@@ -119,45 +119,45 @@ def parsed(text: bytes, uid: int) -> AuditLine | None:
     return line if fits and (line.ms is None or isinstance(line.ms, int)) else None
 
 
-def facts_of(gathered: Gathered) -> dict[str, Any]:
-    """Return what it comes to, as `--json` prints it.
-
-    `submissions` left a line, `untouched` did not: nothing was found. `users` are those of both.
-    """
+def facts_of(gathered: Gathered) -> Seen:
+    """Return what it comes to, as `--json` prints it."""
     lines, untouched = gathered
     good = [line for line in lines if line is not None]
-    verdicts = Counter(line.verdict for line in good)
     times = sorted(line.ms for line in good if line.ms is not None)
-    return {
-        "submissions": len(good),
-        "untouched": sum(untouched.values()),
-        "users": len({line.uid for line in good} | set(untouched)),
-        "verdicts": dict(verdicts.most_common()),
-        "modes": dict(Counter(line.mode for line in good).most_common()),
-        "late": late(good),
-        "rules": rules(good),
-        "ms": {f"p{rank}": percentile(times, rank) for rank in (50, 90, 99, 100)},
-        "unreadable": len(lines) - len(good),
-    }
+    return Seen(
+        submissions=len(good),
+        untouched=sum(untouched.values()),
+        users=len({line.uid for line in good} | set(untouched)),
+        verdicts=dict(Counter(line.verdict for line in good).most_common()),
+        modes=dict(Counter(line.mode for line in good).most_common()),
+        late=late(good),
+        rules=rules(good),
+        ms={f"p{rank}": percentile(times, rank) for rank in (50, 90, 99, 100)},
+        unreadable=len(lines) - len(good),
+    )
 
 
-def late(lines: list[AuditLine]) -> list[dict[str, Any]]:
+def late(lines: list[AuditLine]) -> list[Late]:
     """Return a row for each host on which somebody answered too late, the slowest first."""
     hosts: dict[str, Counter[str]] = {}
     for line in lines:
         if line.verdict == "late":
             hosts.setdefault(line.host, Counter()).update(("submissions", *set(line.late)))
-    rows = [{"host": host, **{who: counts[who] for who in LATE}} for host, counts in hosts.items()]
+    rows = [
+        Late(host=host, submissions=counts["submissions"], daemon=counts["daemon"], helper=counts["helper"],
+             files=counts["files"])
+        for host, counts in hosts.items()
+    ]  # fmt: skip
     return sorted(rows, key=lambda row: (-row["submissions"], row["host"]))
 
 
-def rules(lines: list[AuditLine]) -> list[dict[str, Any]]:
+def rules(lines: list[AuditLine]) -> list[Rule]:
     """Return a row for each rule, the busiest first."""
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, Rule] = {}
     users: dict[str, set[int]] = {}
     for line in lines:
         for code in dict.fromkeys(line.codes):
-            row = rows.setdefault(code, {"code": code, "seen": 0, "repaired": 0, "would_repair": 0, "users": 0})
+            row = rows.setdefault(code, Rule(code=code, seen=0, repaired=0, would_repair=0, users=0))
             row["seen"] += 1
             row["repaired"] += line.verdict in ("repaired", "accepted", "known-good")
             row["would_repair"] += line.verdict == "would-repair"
@@ -171,7 +171,7 @@ def percentile(times: list[int], rank: int) -> int | None:
     return times[max(0, -(-len(times) * rank // 100) - 1)] if times else None
 
 
-def table(facts: dict[str, Any], since: str) -> None:
+def table(facts: Seen, since: str) -> None:
     """Print the facts for people."""
     seen = facts["submissions"] + facts["untouched"]
     whose = f"{counted(seen, 'submission')} by {counted(facts['users'], 'user')}"
@@ -188,8 +188,9 @@ def table(facts: dict[str, Any], since: str) -> None:
         drawing.rows(f"          {row['submissions']} on {host}: {whom}")
     if facts["rules"]:
         click.echo("\nrule      seen  repaired  would repair  users")
-    for row in facts["rules"]:
-        click.echo(f"{row['code']:8} {row['seen']:5} {row['repaired']:9} {row['would_repair']:13} {row['users']:6}")
+    for rule in facts["rules"]:
+        code, would = rule["code"], rule["would_repair"]
+        click.echo(f"{code:8} {rule['seen']:5} {rule['repaired']:9} {would:13} {rule['users']:6}")
     if facts["ms"]["p50"] is not None:
         spent = ", ".join(f"{NAMES.get(name, name)} {value} ms" for name, value in facts["ms"].items())
         click.echo(f"\ntime to hand-over where something was found:\n  {spent}")

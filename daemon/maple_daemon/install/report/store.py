@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from maple_agents.base.drawing import coloured, width
 from maple_submit_filter.answer.report import printable
 
 from ...store.protocol import BETWEEN, Counted
+from .shapes import Memory, OfPartition, Sums
 
 CHANGED = ("repaired", "accepted", "known-good")  # verdicts: what was submitted was not as written
 DONE = {
@@ -27,48 +28,52 @@ DONE = {
     "findings": "told only",
 }
 RAN, FAILED = ("completed",), ("failed", "timeout", "out-of-memory", "node-failed")
+Words = TypeVar("Words", bound=tuple[str, ...])
 ON_THE_WAY = ("", "pending", "running", "requeued", "unknown")
 
 
-def facts_of(rows: Sequence[Counted], since: str) -> dict[str, Any]:
-    """Return what the rows come to, as `--json` prints it; *since*: the first day.
-
-    `rules` has an entry for each rule and what was done by it, `partitions` one for each partition, of submissions with
-    a finding. An administrator's trials of the service are left out.
-    """
+def facts_of(rows: Sequence[Counted], since: str) -> Memory:
+    """Return what the rows come to, as `--json` prints it; *since*: the first day."""
     rows = [counted for counted in rows if counted.verdict != "trial"]
     finding_rows = [counted for counted in rows if counted.code]
     by_rule = [counted._replace(code=code) for counted in finding_rows for code in counted.code.split(BETWEEN)]
-    return {
-        "since": since,
-        "findings": sum(counted.jobs for counted in by_rule),
-        "with_finding": sum(counted.jobs for counted in finding_rows),
-        "without_finding": sum(counted.jobs for counted in rows if not counted.code and counted.verdict != "unread"),
-        "unread": sum(counted.jobs for counted in rows if not counted.code and counted.verdict == "unread"),
-        "rules": list(_grouped(by_rule, lambda counted: {"code": counted.code, "done": counted.verdict})),
-        "partitions": list(_grouped(finding_rows, lambda counted: {"partition": counted.partition})),
-        "days": list(_grouped(rows, lambda counted: {"day": counted.day})),
-    }
+    rules = _busiest(_grouped(by_rule, lambda counted: (counted.code, counted.verdict)))
+    partitions = _busiest(_grouped(finding_rows, lambda counted: (counted.partition,)))
+    days = sorted(_grouped(rows, lambda counted: (counted.day,)).items())
+    return Memory(
+        since=since,
+        findings=sum(counted.jobs for counted in by_rule),
+        with_finding=sum(counted.jobs for counted in finding_rows),
+        without_finding=sum(counted.jobs for counted in rows if not counted.code and counted.verdict != "unread"),
+        unread=sum(counted.jobs for counted in rows if not counted.code and counted.verdict == "unread"),
+        rules=[{"code": code, "done": done, **sums} for (code, done), sums in rules],
+        partitions=[{"partition": partition, **sums} for (partition,), sums in partitions],
+        days=[{"day": day, **sums} for (day,), sums in days],
+    )
 
 
-def _grouped(rows: Iterable[Counted], by: Callable[[Counted], dict[str, str]]) -> Iterable[dict[str, Any]]:
-    """Yield the sums of what *by* tells apart, the busiest first, days in their order."""
-    groups: dict[tuple[str, ...], list[Counted]] = {}
+def _grouped(rows: Iterable[Counted], by: Callable[[Counted], Words]) -> dict[Words, Sums]:
+    """Return the sums of what *by* tells apart."""
+    groups: dict[Words, list[Counted]] = {}
     for counted in rows:
-        groups.setdefault(tuple(by(counted).values()), []).append(counted)
-    sums = [{**by(group[0]), **_sums(group)} for group in groups.values()]
-    return sorted(sums, key=lambda one: (one.get("day", ""), -one["jobs"], *map(str, list(one.values())[:2])))
+        groups.setdefault(by(counted), []).append(counted)
+    return {words: _sums(group) for words, group in groups.items()}
 
 
-def _sums(rows: Sequence[Counted]) -> dict[str, Any]:
+def _busiest(groups: dict[Words, Sums]) -> list[tuple[Words, Sums]]:
+    """Return groups, those of the most jobs first."""
+    return sorted(groups.items(), key=lambda group: (-group[1]["jobs"], *group[0]))
+
+
+def _sums(rows: Sequence[Counted]) -> Sums:
     ended: Counter[str] = Counter()
     for counted in rows:
         ended[counted.state or "not known"] += counted.jobs
-    changed = sum(one.jobs for one in rows if one.code and one.verdict in CHANGED)
-    return {"jobs": sum(one.jobs for one in rows), "repaired": changed, "ended": dict(sorted(ended.items()))}
+    changed = sum(counted.jobs for counted in rows if counted.code and counted.verdict in CHANGED)
+    return Sums(jobs=sum(counted.jobs for counted in rows), repaired=changed, ended=dict(sorted(ended.items())))
 
 
-def table(facts: dict[str, Any], titles: dict[str, str]) -> None:
+def table(facts: Memory, titles: dict[str, str]) -> None:
     """Print the facts for people; *titles*: of the rules."""
     click.echo(f"Submissions in the service's history since {facts['since'] or 'its beginning'}:")
     click.echo(f"  {facts['without_finding']:6}  without a finding")
@@ -81,16 +86,16 @@ def table(facts: dict[str, Any], titles: dict[str, str]) -> None:
     _print(
         ("rule", "what is wrong", "what was done"),
         [
-            ((one["code"], titles.get(one["code"], ""), DONE.get(one["done"], one["done"])), one)
-            for one in facts["rules"]
+            ((row["code"], titles.get(row["code"], ""), DONE.get(row["done"], row["done"])), row)
+            for row in facts["rules"]
         ],
     )
     click.echo()
-    _print(("partition", "repaired"), [((_where(one), str(one["repaired"])), one) for one in facts["partitions"]])
+    _print(("partition", "repaired"), [((_where(row), str(row["repaired"])), row) for row in facts["partitions"]])
 
 
-def _where(one: dict[str, Any]) -> str:
-    return one["partition"] or "(none said)"
+def _where(row: OfPartition) -> str:
+    return row["partition"] or "(none said)"
 
 
 def _ends(ended: dict[str, int]) -> tuple[int, int, int, int]:
@@ -100,7 +105,7 @@ def _ends(ended: dict[str, int]) -> tuple[int, int, int, int]:
     return ran, failed, sum(ended.values()) - ran - failed - unknown, unknown
 
 
-def _print(heads: Sequence[str], rows: Sequence[tuple[Sequence[str], dict[str, Any]]]) -> None:
+def _print(heads: Sequence[str], rows: Sequence[tuple[Sequence[str], Sums]]) -> None:
     """Print a table: words, then numbers at the right, one that is 0 as a point."""
     from rich.console import Console
     from rich.table import Table
@@ -111,9 +116,9 @@ def _print(heads: Sequence[str], rows: Sequence[tuple[Sequence[str], dict[str, A
         made.add_column(head, style="cyan" if head == heads[0] else "", justify=_side(head), overflow="fold")
     for head in ("jobs", "ran", "failed", "other", "not known"):
         made.add_column(head, justify="right", no_wrap=True)
-    for words, one in rows:
-        ran, failed, other, unknown = _ends(one["ended"])
-        numbers = [(one["jobs"], ""), (ran, "green"), (failed, "red"), (other, ""), (unknown, "dim")]
+    for words, sums in rows:
+        ran, failed, other, unknown = _ends(sums["ended"])
+        numbers = [(sums["jobs"], ""), (ran, "green"), (failed, "red"), (other, ""), (unknown, "dim")]
         cells = [Text(str(number) if number else "·", style if number else "dim") for number, style in numbers]
         made.add_row(*(Text(printable(word)) for word in words), *cells)
     Console(width=width(), no_color=not coloured(), highlight=False, emoji=False).print(made)
