@@ -157,13 +157,13 @@ def test_what_would_be_a_guess_is_asked(maple, words, missing):
         (", seed 42", ["seed 42"]),
         (". Please mail me", ["mail"]),
         (". It takes 2 hours per epoch", ["takes 2 hours"]),
-        (", not the regular one", []),
-        (", 90 epochs, a budget of 500 GPU hours", ["90 epochs"]),
-        (". Last week I ran 16 nodes for 3 hours", []),
+        (", not the regular one", ["regular"]),
+        (", 90 epochs, a budget of 500 GPU hours", ["90 epochs", "500 GPU"]),
+        (". Last week I ran 16 nodes for 3 hours", ["16 nodes", "3 hours"]),
     ],
 )
 def test_what_else_went_into_no_line_is_told(maple, words, told):
-    """But not what was denied, or is of an earlier job."""
+    """What is denied or of an earlier job too: nobody else can say that it was."""
     found = json.loads(maple("new", BARE + words, "--json").out)
     assert [one["text"] for one in found["unread"]] == told and found["script"] is not None
     assert ("note: not used: " in maple("new", BARE + words).err) == bool(told)

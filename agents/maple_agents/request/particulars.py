@@ -97,7 +97,14 @@ def read(text: str) -> tuple[list[Reading], list[tuple[int, int]]]:
     readings = [reading for reader in readers for reading in reader(text)]
     headers = [match.span() for match in _HEADER.finditer(text) if "@" in match.group()]
     headers += [match.span() for match in re.finditer(r"(?m)^[ \t]*#!/[^\n]*", text)]
-    return readings, [*((reading.start, reading.end) for reading in readings), *headers]
+    taken = [(reading.start, reading.end) for reading in readings if reading.name != "mail_on"]
+    events = [span for one in readings if one.name == "mail_on" for span in _event_words(text, one.start, one.end)]
+    return readings, [*taken, *events, *headers]
+
+
+def _event_words(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return where the events stand between two characters; what stands between them may be anything."""
+    return [match.span() for _, pattern in _EVENTS for match in pattern.finditer(text, start, end)]
 
 
 def _mail(text: str) -> Iterator[Reading]:

@@ -10,7 +10,7 @@ from maple_submit_filter.launchers import registry
 from maple_submit_filter.launchers.record import Launcher
 
 from ..base.slots import LAUNCHERS
-from .language.lexemes import NAMED, OPEN, RANKS, SAID, WEAK, Reading
+from .language.lexemes import NAMED, OPEN, OPTION, RANKS, SAID, WEAK, Reading
 from .language.vocabulary import listed, texts
 
 _WORDS = texts("programs")
@@ -311,7 +311,7 @@ def _trimmed(text: str, start: int, end: int) -> int:
 
 
 def _of_command(command: Command) -> list[Reading]:
-    """Return the readings of a command: its launcher with what that says, and the program behind it."""
+    """Return the readings of a command: its launcher with what that says, its other options, and the program."""
     words = [(match.group(), match.start()) for match in re.finditer(r"(?:\"[^\"]*\"|'[^']*'|[^\s\"'])+", command.text)]
     readings: list[Reading] = []
     while words:
@@ -326,7 +326,7 @@ def _of_command(command: Command) -> list[Reading]:
         else:
             break
         words = words[:taken] + [word for word in words[taken:] if word[0] not in ("...", "…")]  # its own options
-        program, said = _launcher(name, [word for word, _ in words], taken, command)
+        program, said = _launcher(name, words, taken, command)
         readings += [
             Reading(
                 "launcher",
@@ -352,12 +352,12 @@ _MODULES = {
 }  # fmt: skip
 
 
-def _launcher(name: str, words: Sequence[str], start: int, command: Command) -> tuple[int, list[Reading]]:
-    """Return the index of the program behind a launcher's own words, and what its options count."""
+def _launcher(name: str, pieces: Sequence[tuple[str, int]], start: int, command: Command) -> tuple[int, list[Reading]]:
+    """Return the index of the program behind a launcher's own words, and what its options say, counted or not."""
     from maple_submit_filter.launchers.grammar import read  # few requests need it
     from maple_submit_filter.types.text import plain
 
-    table = _LAUNCHERS[name].table
+    table, words = _LAUNCHERS[name].table, [word for word, _ in pieces]
     if table is None:
         return start, []
     reading = read(table, [plain(word.encode()) for word in words], start)
@@ -370,7 +370,30 @@ def _launcher(name: str, words: Sequence[str], start: int, command: Command) -> 
         value = option.value.raw.decode() if option.value is not None and option.value.raw is not None else ""
         if what and value.isdigit() and int(value) and (what, value) != ("ranks_per_node", "1"):
             readings.append(Reading(what, int(value), command.start, command.end, SAID))
+    ours = {name for name in counted if name} | _OURS
+    for word, at in pieces[start:program]:
+        own = word.lstrip("-").partition("=")[0].replace("_", "-")
+        if word.startswith("-") and own not in ours:
+            readings.append(Reading(OPTION, word, command.start + at, command.start + at + len(word)))
     return program, readings
+
+
+_OURS = frozenset(
+    (
+        "n",
+        "N",
+        "np",
+        "ppn",
+        "c",
+        "nproc-per-node",
+        "nnodes",
+        "node-rank",
+        "num-processes",
+        "num-machines",
+        "m",
+        "module",
+    )
+)
 
 
 def _counted(launcher: Launcher) -> dict[str, str]:

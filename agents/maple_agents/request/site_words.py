@@ -7,6 +7,7 @@ beside "or" and "if".
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Iterator, Sequence
 
@@ -16,6 +17,7 @@ from ..base.slots import Name, Origin, Slot, Slots
 from .forms import pasted
 from .language.vocabulary import listed, texts
 from .unread import Left, is_account, is_item
+from .weights import CORRECTS
 
 _WORDS = texts("unread")
 _EVERYDAY, _DENIALS, _PLACE_WORDS = (listed(_WORDS[name]) for name in ("everyday", "denials", "place_words"))
@@ -52,11 +54,17 @@ def named(
     by_name: dict[Name, dict[str, Slot]] = {}
     for slot in found:
         by_name.setdefault(slot.name, {}).setdefault(str(slot.value), slot)
-    return tuple(
-        next(iter(values.values()))
-        for name, values in by_name.items()
-        if len(values) == 1 and (name not in slots or is_old(slots[name], old))
-    )
+    stands = {name: _standing(list(values.values()), text) for name, values in by_name.items()}
+    return tuple(slot for name, slot in stands.items() if slot and (name not in slots or is_old(slots[name], old)))
+
+
+def _standing(those: Sequence[Slot], text: str) -> Slot | None:
+    """Return the one value, or the last of several where each next one corrects those before."""
+    for before, one in itertools.pairwise(those):
+        between = " ".join(re.findall(r"[\w']+|[,.:]", text[before.origin.end : one.origin.start].lower()))
+        if not CORRECTS.search(" %s " % between):
+            return None
+    return those[-1]
 
 
 def is_old(slot: Slot, old: Sequence[tuple[int, int]]) -> bool:
@@ -69,7 +77,7 @@ def _is_free(match: re.Match[str], text: str, left: Sequence[Left]) -> bool:
     before, behind = text[: match.start()].split()[-1:], text[match.end() :].split()[:1]
     if any(one.lower().strip(",.;:") in _CHOICES for one in (*before, *behind)):
         return False
-    inside = [one for one in left if match.start() <= one.start < match.end()]
+    inside = [one for one in left if match.start() <= one.start < match.end() and not one.aside]
     denied = bool(before) and before[0].lower().strip(",.;:") in _DENIALS
     return bool(inside) and not denied and not any(one.denied for one in inside)
 

@@ -46,8 +46,8 @@ _WORDS = texts("surroundings")
 _SYSTEMS = Late(
     r"(?:file ?systems?|\bfs(?=[ \t]*[:=]))[\"'*]*(?:[ \t]*(?:[:=]|are\b|is\b|needed\b|in "
     r"use\b|used\b|should be\b|will be\b"
-    r"|needs?\b)){0,4}[ \t]*(?P<names>(?:the )?[\"'`\[]*[a-z][a-z_]{2,20}\b(?:[\"'`]*(?:[ "
-    r"\t]*[:,+&/][ \t]*|[ \t]+and[ \t]+|[ \t]*,[ \t]*and[ \t]+)[\"'`]*(?:the )?[a-z][a-z_]{2,20}\b(?![ "
+    r"|needs?\b)){0,4}[ \t]*(?P<names>(?:the )?[\"'`\[]*[a-z][a-z_]{2,20}\b(?!-)(?:[\"'`]*(?:[ "
+    r"\t]*[:,+&/][ \t]*|[ \t]+and[ \t]+|[ \t]*,[ \t]*and[ \t]+)[\"'`]*(?:the )?[a-z][a-z_]{2,20}\b(?!-|[ "
     r"\t]+(?:nodes?|hours?|with)))*)",
     "file",
 )
@@ -107,21 +107,20 @@ _VENV = Late(
     "env",
 )
 _ACTIVATE = Late(r"(?P<path>[~/$.]?[\w./${}~+-]*)/bin/activate\b", "activate")
-_MODULES = Late(
-    r"\b(?:module|ml)[ \t]+(?:load|use|add)[ \t]+(?P<names>[\w./+-]*\w(?:[ \t]+(?!and\b|then\b"
-    r"|on\b|with\b|for\b|before\b|first\b|please\b|in\b|to\b)[\w+-]*[\d/][\w./+-]*)*)|\b(?:load"
-    r"|loads|loading|use|using) (?:the )?[\"'`]?(?P<ahead>[\w+-]+(?:/[\w.+-]*\w)?)[\"'`]? "
-    r"module\b|\bmodules?[\"'*]*[ \t]*[:=][ \t]*(?P<keyed>[\w./+-]*\w(?:(?:,[ \t]*|[ \t]+)[\w+-]*[\d/][\w./+-]*"
-    r")*)|\bmodules?[ \t]+(?P<behind>[\w+-]+/[\w.+-]*\w)",
+_MODULE_CUE = Late(
+    r"\b(?:modules?|ml)[\"'*]*(?P<verb>(?:[ \t]+(?:load|use|add|are|is|needed|required|called|named|to|the))*)"
+    r"[ \t]*(?P<sign>[:=]?)[ \t]*(?=[\"'`]?[A-Za-z/$])",
     "module",
     "ml ",
 )
-_MODULE_NAMES = Late(
-    r"\bmodules?[\"'*]*(?:[ \t]*[:=][ \t]*|[ \t]+)(?P<names>[\"'`]?[A-Za-z][\w+-]*(?:/[\w.+-]*\w)*[\"'`]?"
-    r"(?:(?:[ \t]*[,+&][ \t]*|[ \t]+and[ \t]+)[\"'`]?[A-Za-z][\w+-]*(?:/[\w.+-]*\w)*[\"'`]?)*)(?=[ \t]*(?"
-    r":[,;)\n]|\.(?:\s|$)|$))",
+_MODULE_AHEAD = Late(
+    r"\b(?P<verb>load(?:s|ing)?|us(?:e|ing))? ?(?:the )?"
+    r"[\"'`]?(?P<name>[A-Za-z][\w+-]*(?:/[\w.+-]*\w)*)[\"'`]? module\b",
     "module",
 )
+_MODULE = re.compile(r"[\"'`]?(?P<name>[A-Za-z/$][\w+{}-]*(?:[./][\w.+{}-]*\w)*)[\"'`]?")
+_AND_MODULE = re.compile(r"(?P<list>[ \t]*(?:[,+&]|\band\b)(?:[ \t]*and\b)?[ \t]*)|[ \t]+")
+_LIST_OF_MODULES_ENDS = re.compile(r"[ \t]*(?:[,;)\n]|\.(?:\s|$)|$)")
 _VERSIONED = re.compile(r"(?<![\w/.$~:@=-])[A-Za-z][A-Za-z_+-]{1,20}\d{0,2}/\d+(?:\.\d+)+[\w-]*(?![\w/.-]*/)(?!\w)")
 _ENV_AT = Late(
     r"\b(?P<kind>conda|mamba|virtual|venv|virtualenv|python)?[ \t]*(?:env|environment|enviroment|venv|vir"
@@ -133,6 +132,7 @@ _ENV_AT = Late(
     "env",
 )
 _NOT_A_NAME = listed(_WORDS["not_a_name"])
+SOFTWARE = listed(_WORDS["software"])
 _NO_MODULE = listed(_WORDS["no_module"])
 _ARRAY_WORDS = re.compile(r"\barray\b", re.I)
 _RANGE = r"\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?(?:,\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?)*(?:%\d{1,5})?"
@@ -209,10 +209,6 @@ def _environments(text: str) -> Iterator[Reading]:
             yield Reading("environment", "source %s/bin/activate" % path, match.start(), match.end())
     for match in _ACTIVATE.finditer(text):
         yield Reading("environment", "source %s/bin/activate" % match.group("path"), match.start(), match.end())
-    for match in _MODULES.finditer(text):
-        names = next(group for group in match.groups() if group).replace(",", " ").split()
-        if names and names[0].lower() not in _NOT_A_NAME | {"load", "system", "import", "name", "file"}:
-            yield Reading("environment", "module load " + " ".join(names), match.start(), match.end())
     yield from _modules_named(text)
 
 
@@ -230,22 +226,46 @@ def _environments_at(text: str) -> Iterator[Reading]:
 
 
 def _modules_named(text: str) -> Iterator[Reading]:
-    """Yield modules that are listed behind the word, and what its form shows to be one: "rocm/6.2.4"."""
-    for match in _MODULE_NAMES.finditer(text):
-        names = [part.strip("\"'`") for part in re.split(r"[ \t]*[,+&][ \t]*|[ \t]+and[ \t]+", match.group("names"))]
-        if names[0].lower() not in _NOT_A_NAME | _NO_MODULE:
-            own = names if _listed_alone(text, match) else [one for at, one in enumerate(names) if not at or "/" in one]
-            end = match.start("names") + match.group("names").rindex(own[-1]) + len(own[-1])
-            yield Reading("environment", "module load " + " ".join(own), match.start(), end)
+    """Yield modules: behind the word or before it, and what its form shows to be one: "rocm/6.2.4"."""
+    for match in _MODULE_CUE.finditer(text):
+        told = bool(match.group("verb").strip() or match.group("sign"))
+        names, end = _module_list(text, match.end(), told)
+        verb = "use" if "use" in match.group("verb").split() and names[:1] and names[0][0] in "/$" else "load"
+        if names:
+            yield Reading("environment", "module %s %s" % (verb, " ".join(names)), match.start(), end)
+    for match in _MODULE_AHEAD.finditer(text):
+        name = match.group("name")
+        if _is_module(name) or match.group("verb") and name.lower() not in _NOT_A_NAME | _NO_MODULE:
+            yield Reading("environment", "module load " + name, match.start(), match.end())
     for match in _VERSIONED.finditer(text):
         yield Reading("environment", "module load " + match.group(), match.start(), match.end(), SAID)
 
 
-def _listed_alone(text: str, match: re.Match[str]) -> bool:
-    """Tell whether the list of modules ends its line: else a comma goes on with the request."""
+def _module_list(text: str, at: int, told: bool) -> tuple[list[str], int]:
+    """Return the modules that stand from *at* on, and where they end. *told*: a verb or a colon stands before them.
+
+    The first may be any name there, or at the end of its clause; the others are software, or end the line.
+    """
+    names: list[str] = []
+    end, joint = at, None
+    alone = not text[:at].rpartition("\n")[2].strip(" -*").partition(" ")[2]
+    while (match := _MODULE.match(text, at)) and match.group("name").lower() not in _NOT_A_NAME | _NO_MODULE:
+        ends = bool(_LIST_OF_MODULES_ENDS.match(text, match.end()))
+        listed_so = joint is not None and bool(joint.group("list")) and alone
+        if not (_is_module(match.group("name")) or not names and (told or ends) or listed_so):
+            break
+        names.append(match.group("name"))
+        end, joint = match.end(), _AND_MODULE.match(text, match.end())
+        if joint is None:
+            break
+        at = joint.end()
+    return names, end
+
+
+def _is_module(name: str) -> bool:
+    """Tell whether a name can only be a module's: known software, or with a version."""
     return (
-        not text[match.end() :].partition("\n")[0].strip(" .;")
-        and text[: match.start()].rpartition("\n")[2].strip(" -*") == ""
+        name.lower() in SOFTWARE or bool(re.search(r"/|\d", name)) and not re.search(r"\.(?:py|sh|ya?ml|json)$", name)
     )
 
 

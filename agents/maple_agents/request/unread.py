@@ -1,8 +1,8 @@
-"""What of a request no reading used, and may not be passed over in silence.
+"""What of a request stands in no slot, and may not be passed over in silence.
 
 A word stops the script where it is a name of this site, an option, a path or a variable, or a number of what nobody
-has read a number of: somebody meant it. What is told and goes on: every other number, and words such as "mail" that no
-slot takes. What speaks of an earlier job or another machine, or is denied, was not wanted.
+has read a number of: somebody meant it. What is told and goes on: every other number, names of software, words such as
+"mail" that no slot takes, and whatever has weight and speaks of an earlier job or another machine.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from ..base.slots import Slots, Unread
 from .clauses import asides
 from .language.lexemes import Line
 from .language.vocabulary import listed, table, texts
-from .language.words import NUMBER, SIGN, WORD
+from .language.words import NUMBER, SIGN, WORD, Token
 from .site_names import of_files
+from .surroundings import SOFTWARE
 
 _WORDS = texts("unread")
 _FILLERS = listed(texts("words")["fillers"])
@@ -35,6 +36,7 @@ _DENIALS, _COUNTED, _LEADS, _WAITS, _LENGTHS, _OF_TIME = (
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(?=\s|=|$)")
 _PLACE = re.compile(r"(?:~|\.{1,2})?/[\w.~/-]*\w|\$\{?\w+.*|[\w.+-]+@[\w.-]+")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")  # of the environment
+_NAME = re.compile(r"[a-z]+(?:_[a-z]+)+")  # nobody writes prose so
 _LOG_FILE = re.compile(r"%[jJxAaNn]\b")
 _OF_A_MODEL = re.compile(r"\d{1,4}(?:\.\d{1,2})?[bB]")
 DURATION = "DUR"
@@ -44,11 +46,12 @@ _SLOTS_OF = {word: tuple(slots.split()) for word, slots in table(_WORDS["slots_o
 
 
 class Left(NamedTuple):
-    """A word that no reading used. *lex*: as the grammar knows it; *near*: it and the word
-    that makes it plain, as written.
+    """A word that no reading used. *lex*: as the grammar knows it, "" of a reading that was outdone; *near*: it and the
+    word that makes it plain, as written.
 
     *before*, *behind*: up to three words beside it, as the grammar knows them, in their order.
-    *denied*: "not", "instead of" stand before it. *value*: in normal form.
+    *denied*: "not", "instead of" stand before it. *value*: in normal form. *aside*: it speaks of another job, or was
+    read and outdone: told, and never taken.
     """
 
     text: str
@@ -61,27 +64,41 @@ class Left(NamedTuple):
     number: bool = False
     denied: bool = False
     value: str = ""
+    aside: bool = False
 
 
 def left(line: Line, spans: Sequence[tuple[int, int]]) -> tuple[Left, ...]:
-    """Return the words of the line that stand in none of *spans* and speak of the job that is asked for."""
+    """Return the words of the line that stand in none of *spans*; what dashes join is one word: "RM-shared"."""
     covered = bytearray(len(line.written) + 1)
     for start, end in spans:
         covered[start:end] = b"\1" * (end - start)
-    aside = asides(line)
+    aside, whole = asides(line), _whole(line, covered)
     return tuple(
-        _left(line, at)
-        for at, word in enumerate(line.words)
-        if not covered[word.start]
-        and (not aside[at] or word.lex == "SIZE")  # "my friend uses 200g": told, and never taken
-        and (word.kind != SIGN or word.lex == DURATION)
+        _left(whole, at)._replace(aside=aside[line.word_at(word.start)])
+        for at, word in enumerate(whole.words)
+        if not covered[word.start] and (word.kind != SIGN or word.lex == DURATION)
     )
 
 
-def apart(start: int, end: int, text: str) -> Left:
+def _whole(line: Line, covered: bytearray) -> Line:
+    """Return *line* with the words that dashes join as one, where nothing read a part of them."""
+    words: list[Token] = []
+    for word in line.words:
+        last = words[-1] if words else None
+        joint = line.written[last.end : word.start] if last is not None and word.glued else ""
+        dashed = bool(joint) and not joint.strip("-_") and not covered[word.start]
+        if last is not None and dashed and last.kind == word.kind == WORD and not covered[last.start]:
+            text = line.written[last.start : word.end].lower()
+            words[-1] = Token(WORD, text, text, last.start, word.end, last.glued)
+        else:
+            words.append(word)
+    return Line(words, line.written)
+
+
+def apart(start: int, end: int, text: str, aside: bool = False) -> Left:
     """Return what stands from one character to another as a word of its own."""
-    words = text[start:end]
-    return Left(words, words, start, end, words, (), ())
+    words = " ".join(text[start:end].split())
+    return Left(words, "" if aside else words, start, end, words, (), (), aside=aside)
 
 
 def _left(line: Line, at: int) -> Left:
@@ -116,14 +133,8 @@ def unread(words: Sequence[Left], slots: Slots, site: Site, systems: Sequence[st
     *systems*: the file systems that a job may name there.
     """
     used = {str(slot.value).lower() for slot in slots.values()}
-    places = [(slot.origin.start, slot.origin.end) for slot in slots.values() if slot.origin.end]
-    free = [
-        left
-        for left in words
-        if not left.denied
-        and left.text.lower() not in used
-        and not any(start <= left.start < end for start, end in places)
-    ]
+    open_ = [left for left in words if left.text.lower() not in used and not _is_held(left, slots)]
+    free = [left for left in open_ if not left.denied and not left.aside]
     had = slots.text("filesystems").split(":")
     denied = [left.text for left in words if left.denied and "account" not in slots and is_account(left.text, site)]
     others = [
@@ -134,8 +145,29 @@ def unread(words: Sequence[Left], slots: Slots, site: Site, systems: Sequence[st
         and (left.text.lower() != "home" or left.behind[:1] in (("too",), ("also",)))
     ]
     unread = [Unread(word, "filesystems", stops=True) for word in others if "filesystems" in slots]
+    if "filesystems" in slots and "home" in systems and "home" not in had:
+        unread += [Unread(left.text) for left in free if left.text.lower() == "home" and left.text not in others]
     unread += [Unread("not " + word, "account", stops=True) for word in denied]
-    return tuple(dict.fromkeys([*unread, *(each for left in free for each in _judged(left, slots, site))]))
+    unread += [each for left in free for each in _judged(left, slots, site)]
+    told = [Unread(left.near if left.number else left.text) for left in open_ if _is_told(left)]
+    return tuple(dict.fromkeys([*unread, *told]))
+
+
+def _is_held(left: Left, slots: Slots) -> bool:
+    """Tell whether a slot was read from that very word, or has it in its value: one may stand around many words."""
+    return any(
+        slot.origin.start <= left.start < slot.origin.end
+        and (" " not in slot.origin.where or left.text.lower() in str(slot.value).lower())
+        for slot in slots.values()
+    )
+
+
+def _is_told(left: Left) -> bool:
+    """Tell whether a word that is denied, or of another job, has weight: it is told, and never taken."""
+    if not (left.denied or left.aside):
+        return False
+    marked = _OPTION.match(left.text) or _PLACE.fullmatch(left.text) or _VARIABLE.match(left.text)
+    return bool(marked or any(sign.isdigit() for sign in left.text) or not left.lex)
 
 
 def is_account(word: str, site: Site) -> bool:
@@ -187,6 +219,26 @@ def _place(left: Left, slots: Slots, site: Site) -> Unread | None:
     return Unread(left.text, rows[0].selector, rows[0].name, stops=other)
 
 
+_CHUNK = re.compile(r"[^\s,;()\"'`|，。；：、（）]+")
+
+
+def missed(text: str, slots: Slots, told: Sequence[Unread], site: Site) -> Iterator[Unread]:
+    """Yield the names of the site's places and of software that stand in no slot and were not told of.
+
+    Whatever a reading made of the words around them: a wish, a phrase, the middle of a list. What is prose is none.
+    """
+    places = {row.name.lower() for row in site.partitions if not row.routed} - (_PROSE - _LED)
+    said = {*" ".join(unread.text for unread in told).lower().split(), *(str(one.value) for one in slots.values())}
+    for match in _CHUNK.finditer(text):
+        word = match[0].rstrip(".:!?")
+        name = word.lower().lstrip(":")
+        own = name in places | SOFTWARE or _NAME.fullmatch(name)
+        if not own or name in said or any(slot in slots for slot in _SLOTS_OF.get(name, ())):
+            continue
+        if not _is_held(apart(match.start(), match.start() + len(word), text), slots):
+            yield Unread(word)
+
+
 def _in_part(left: Left, slots: Slots, site: Site) -> Unread | None:
     """Return the place that a word is a part of, as "the dev queue" is of gpu-a100-dev; each is asked about."""
     word = left.text.lower()
@@ -210,7 +262,7 @@ def is_item(left: Left, exactly: bool = False) -> bool:
     """
     prose = left.text.lower() in _PROSE and not exactly
     before, behind = left.before[-1:], left.behind[:1]
-    ends = not behind or behind[0] in _APART or behind[0][0].isupper()
+    ends = not behind or behind[0] in _APART or behind[0][0].isupper() or behind[0][0].isdigit()
     if before and before[0] in _LEADS_TO and (not prose or left.text.lower() in _LED):
         return ends or behind[0] in _GOES_ON
     begins = not before or before[0] in _APART or before[0][0].isupper() or before[0] in _UNITS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from maple_submit_filter.launchers.registry import AGENTS, OUTER
@@ -14,9 +14,9 @@ from ..base.slots import INTEGERS, NAMES, Missing
 from .arguments import joined
 from .clauses import asides, denied
 from .forms import pasted
-from .language.lexemes import ARGUMENTS, GPUS, NAMED, OPEN, RANKS, SAID, WEAK, WISH, Line, Reading
+from .language.lexemes import ARGUMENTS, GPUS, NAMED, OPEN, OPTION, RANKS, SAID, WEAK, WISH, Line, Reading
 
-_CORRECTS = re.compile(
+CORRECTS = re.compile(
     r" (?:no ,|not ,|no no|no wait|wait|make that|make it|sorry|i mean|i meant|actually|correction|scratch "
     r"that|scrap that|on second thought|or rather|rather|change (?:that|it|this)|edit :|edit"
     r"|update :|"
@@ -42,7 +42,7 @@ class Weighed(NamedTuple):
     """What was meant, a reading a name; what contradicts itself; the words that wishes were read from.
 
     *doubts*: slots of which two values were said. *arguments*: denied, or of an earlier job: nobody knows whether they
-    are wanted.
+    are wanted. *outdone*: whose value is none that stands: denied, corrected, of another job, or less surely said.
     """
 
     readings: dict[str, Reading]
@@ -50,6 +50,7 @@ class Weighed(NamedTuple):
     contradictions: tuple[str, ...]
     doubts: tuple[Missing, ...] = ()
     arguments: tuple[Reading, ...] = ()
+    outdone: tuple[Reading, ...] = ()
 
 
 def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
@@ -61,7 +62,8 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
     )
     aside = asides(line)
     refused = denied(line, [place for place, _ in placed])
-    refused |= _outdone(line, [reading for _, reading in placed])
+    those = [reading for _, reading in placed]
+    refused |= _outdone(line, those) | _taken_back(line, those)
     elided = list(_elided(line, [reading for _, reading in placed], aside))
     meant = [reading for at, (place, reading) in enumerate(placed) if at not in refused and not aside[place[0]]]
     meant = sorted([*meant, *elided], key=lambda reading: reading.start)
@@ -69,7 +71,7 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
     opens = [str(reading.value) for reading in meant if reading.name == OPEN]
     doubts: list[Missing] = []
     chosen: dict[str, Reading] = {}
-    for name in dict.fromkeys(reading.name for reading in meant if reading.name not in (WISH, OPEN, ARGUMENTS)):
+    for name in dict.fromkeys(reading.name for reading in meant if reading.name not in (WISH, OPEN, OPTION, ARGUMENTS)):
         one, others = _chosen(line, name, [reading for reading in meant if reading.name == name])
         slot = _OF_ALL.get(name, name)
         if others and slot in NAMES:
@@ -92,7 +94,33 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
         for reading in readings
         if reading.name == ARGUMENTS and ("program" not in chosen or reading not in runs)
     )
-    return Weighed(chosen, wishes, tuple(dict.fromkeys(opens)), tuple(doubts), unsaid)
+    outdone = tuple(_without_value(readings, chosen, doubts))
+    return Weighed(chosen, wishes, tuple(dict.fromkeys(opens)), tuple(doubts), unsaid, outdone)
+
+
+def _without_value(
+    readings: Sequence[Reading], chosen: Mapping[str, Reading], doubts: Sequence[Missing]
+) -> Iterator[Reading]:
+    """Yield the readings that have no part in what was chosen, nor in what is asked for."""
+    asked = {missing.slot for missing in doubts}
+    values = {str(reading.value) for reading in chosen.values()}
+    spans = [(one.start, one.end) for one in chosen.values() if one.name not in ("environment", "variables")]
+    for reading in readings:
+        name = _OF_ALL.get(reading.name, reading.name)
+        if reading.name == OPTION:
+            yield reading
+        if name not in NAMES or name in asked or name in ("paradigm", "launcher"):
+            continue
+        own = chosen.get(reading.name)
+        same = str(reading.value) in values or own is not None and _has(str(own.value), str(reading.value))
+        if not same and not any(start < reading.end and reading.start < end for start, end in spans):
+            yield reading
+
+
+def _has(value: str, part: str) -> bool:
+    """Tell whether a value says all of another: "A100 80GB" of "A100", a command of its file."""
+    first, second = (re.sub(r"[^a-z0-9]", "", one.lower()) for one in (value, part))
+    return bool(second) and not second.isdigit() and second in first
 
 
 def _place(line: Line, reading: Reading) -> tuple[int, int]:
@@ -229,7 +257,7 @@ def _corrected(line: Line, earlier: Reading, later: Reading) -> bool:
     between = " " + " ".join(word.lex for word in line.words[first[1] + 1 : second[0]]) + " "
     behind = line.after(second[1], 3)
     return (
-        bool(_CORRECTS.search(between))
+        bool(CORRECTS.search(between))
         or bool(re.match(r" (?:\w+ )?instead\b", behind))
         or " no " in between
         and len(between.split()) < 6
@@ -246,6 +274,23 @@ def _outdone(line: Line, readings: Sequence[Reading]) -> set[int]:
     return found
 
 
+def _taken_back(line: Line, readings: Sequence[Reading]) -> set[int]:
+    """Return the names that a later clause says are not to be had: "account abc, right? no, that one ran out"."""
+    found: set[int] = set()
+    for part in line.find(_NOT_THAT):
+        start = line.words[part.first].start
+        before = [at for at, one in enumerate(readings) if one.name in _PLACES and one.end <= start][-1:]
+        said = line.before(part.first, part.first - line.word_at(readings[before[0]].end)) if before else ""
+        found.update(before if before and len(said.split()) < 12 and " not " not in said else ())
+    return found
+
+
+_PLACES = ("account", "partition", "queue", "qos")
+_NOT_THAT = (
+    r"(?:that|this|it)(?: (?:1|account|project|allocation|queue|partition))? "
+    r"(?:(?:has |just |already )*(?:ran out|run out|expired|ended|doesn 't exist|does not exist)|"
+    r"(?:is|was|'s) (?:\w+ )?(?:gone|closed|used up|exhausted|over|wrong|expired|not valid|invalid|not mine|full))"
+)
 _OF_THEM = r"(?:need|want|only|just|use|take|get|request|reserve) (?P<n>\d+) of (?:them|these|those)"
 
 

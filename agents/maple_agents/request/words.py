@@ -98,8 +98,14 @@ def read_english(text: str, those: tuple[SiteNames, ...], nearest: Nearest | Non
     """Return what an English *text* says."""
     line, readings, taken = _readings(forms.plain_form(text), those)
     weighed = weigh(line, readings)
-    asked = _asked(weighed, line, text, [*taken, *((reading.start, reading.end) for reading in readings)])
+    asked = _asked(weighed, line, text, [*taken, *((one.start, one.end) for one in readings if not _is_apart(one))])
     return _with_nearest(asked, nearest) if nearest is not None else asked
+
+
+def _is_apart(reading: Reading) -> bool:
+    """Tell whether a reading says nothing of all its words: a wish may be a part of a place's name, "debug-scaling"."""
+    place = reading.name == WISH and reading.value in ("debug", "interactive", "preempt", "shared")
+    return place or reading.name == "mail_on"  # its words stand apart, and were told apart
 
 
 def _written(asked: Asked, english: languages.Translated, text: str) -> Asked:
@@ -215,6 +221,7 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
         left=(
             *left(line, spans),
             *(apart(reading.start, reading.end, text) for reading in (*weighed.arguments, *dropped)),
+            *(apart(reading.start, reading.end, text, aside=True) for reading in weighed.outdone),
         ),
         doubts=tuple(doubts),
     )

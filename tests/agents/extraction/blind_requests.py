@@ -8,17 +8,23 @@ lost where neither does.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import tomllib
+from maple_agents.cli.main import run
 
 FOLDER = Path(__file__).parents[2] / "cases" / "blind-requests"
 MAPLE = Path(sys.executable).with_name("maple")
@@ -51,15 +57,20 @@ class Judged(NamedTuple):
         return "told" if self.told else "right"
 
 
-def asked(case: dict[str, Any]) -> Judged:
-    """Return one request judged; nothing is asked back, and no model is there."""
-    words = [str(MAPLE), "new", "--json", "--site", case["site"], case["words"]]
-    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120, check=False,
-                          env={**os.environ, "MAPLE_EMBEDDER": "off"})  # fmt: skip
+def _words(case: dict[str, Any]) -> list[str]:
+    return ["new", "--json", "--site", case["site"], case["words"]]
+
+
+def asked(case: dict[str, Any], home: str) -> Judged:
+    """Return one request judged; nothing is asked back, no model is there, and nothing is known from earlier."""
+    out, err = io.StringIO(), io.StringIO()
+    environ = {**os.environ, "MAPLE_EMBEDDER": "off", "HOME": home, "XDG_STATE_HOME": home}
+    with mock.patch.dict(os.environ, environ), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        run(_words(case))
     try:
-        answer = json.loads(done.stdout)
+        answer = json.loads(out.getvalue())
     except ValueError:
-        return Judged(case, {"error": done.stderr.strip()}, (), ())
+        return Judged(case, {"error": err.getvalue().strip()}, (), ())
     notes = " ".join([*(one["text"] for one in answer["unread"]), *answer["advice"]]).lower()
     gone = [what for what, kept in _said(case, answer) if not kept]
     told = tuple(what for what in gone if _is_told(what.partition("=")[2].lower(), notes))
@@ -109,19 +120,56 @@ def _is_told(value: str, notes: str) -> bool:
     )  # fmt: skip
 
 
+def _others(one: Judged) -> int:
+    """Return how many slots have another value than what was said, or one that nobody said."""
+    slots, must = one.answer["slots"], one.case.get("must_ask", [])
+    judged = {slot: one.case.get(key) for key, slot in SLOTS.items()}
+    return sum(
+        slot in slots and (slot in must or value is not None and str(slots[slot]).lower() != str(value).lower())
+        for slot, value in judged.items()
+    )
+
+
+def _printed(name: str, rows: Sequence[Judged]) -> None:
+    read = [one for one in rows if "error" not in one.answer]
+    said = sum(len(list(_said(one.case, one.answer))) for one in read)
+    told, lost = (sum(len(one[at]) for one in read) for at in (3, 2))
+    kept, others = said - told - lost, sum(map(_others, read))
+    verdicts = Counter(one.verdict for one in rows)
+    good = sum(verdicts[one] for one in ("right", "rightly asked", "rightly refused"))
+    print("%s: %d of %d right or rightly asked (%.0f %%)" % (name, good, len(rows), 100 * good / len(rows)))
+    print("  %s" % ", ".join("%s %d" % pair for pair in verdicts.most_common()))
+    print("  of %d values %d are kept, %d told as not used, %d lost; precision %.3f, recall %.3f"
+          % (said, kept, told, lost, kept / (kept + others), kept / said))  # fmt: skip
+    for one in rows:
+        if one.verdict == "silently wrong":
+            print("  %-32s %s" % (one.case["name"], ", ".join(one.lost) or "not asked: %s" % one.case["must_ask"]))
+
+
+def _time(cases: Sequence[dict[str, Any]]) -> None:
+    """Print what a request takes in a process of its own, byte code and the checked site at hand."""
+    took = []
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    for case in (*cases, *cases):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([str(MAPLE), *_words(case)], capture_output=True, check=False,
+                       env={**environ, "MAPLE_EMBEDDER": "off"})  # fmt: skip
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    took = sorted(took[len(cases) :])
+    print("processor a request in its own process: median %.2f s, most %.2f s" % (took[len(took) // 2], took[-1]))
+
+
 def main() -> None:
-    """Print the verdicts of each set, and of what was said how much was read."""
-    for path in sorted(FOLDER.glob("*.toml")):
-        rows = [asked(case) for case in tomllib.loads(path.read_text("utf-8"))["case"]]
-        print(path.stem, dict(Counter(one.verdict for one in rows).most_common()))
-        read = [one for one in rows if "error" not in one.answer]
-        said = sum(len(list(_said(one.case, one.answer))) for one in read)
-        told, lost = (sum(len(one[at]) for one in read) for at in (3, 2))
-        kept = said - told - lost
-        print("of %d values that were said %d are kept, %d told as not used, %d lost" % (said, kept, told, lost))
-        for one in rows:
-            if one.verdict == "silently wrong":
-                print("  %-32s %s" % (one.case["name"], ", ".join(one.lost) or "not asked: %s" % one.case["must_ask"]))
+    """Print the verdicts of each set, and of what was said how much was read, and what a request takes."""
+    everything = []
+    with tempfile.TemporaryDirectory() as home:
+        for path in sorted(FOLDER.glob("*.toml")):
+            rows = [asked(case, home) for case in tomllib.loads(path.read_text("utf-8"))["case"]]
+            everything += rows
+            _printed(path.stem, rows)
+    _printed("all", everything)
+    _time([one.case for one in everything[::26]])
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ WISH = "wish"
 RANKS = "ranks"  # of the whole job: no slot, but it has to agree with the others
 GPUS = "gpus"  # a number of GPUs of which nobody said whether it is a node's or the job's
 ARGUMENTS = "arguments"  # of the program, said apart from it
+OPTION = "option"  # of a launcher, that nobody carries over
 FROM = "from"  # the cluster that something comes from
 
 

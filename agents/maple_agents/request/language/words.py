@@ -37,6 +37,7 @@ _SIGNS = {
     **dict.fromkeys("‐‑‒–—−", "-"),
     **dict.fromkeys("×✕✖", "x"),
     **dict.fromkeys("→⇒➔⟶", ">"),
+    "…": ".",
     **dict(zip("∗：，；＝（）\t\r\v\f", "*:,;=() \n  ", strict=True)),
     **{chr(0xFF10 + digit): str(digit) for digit in range(10)},
     **{chr(first + at): chr(97 + at) for at in range(26) for first in (65, 0xFF21, 0xFF41)},

@@ -68,7 +68,12 @@ def heard(
     if "account" not in said.with_more(slots) and "account" not in doubts and _demands_account(site):
         slots += _listed_account(tagger, said.with_more(slots), text)
     left += _guesses(tagger, said.with_more(slots), text, left) if not site.partitions else []
-    return Heard(tuple(slots), tuple(dict.fromkeys(left)))
+    return Heard(tuple(slots), tuple(dict.fromkeys(one for one in left if not _is_told_twice(one, slots))))
+
+
+def _is_told_twice(unread: Unread, slots: Sequence[Slot]) -> bool:
+    """Tell whether a word is told as not used that a slot was read from after all."""
+    return not unread.stops and any(slot.origin.where in unread.text for slot in slots)
 
 
 _ITEM = re.compile(r"(?:(?<=[,;\n])|^)[ \t]*([A-Za-z](?=\w*[A-Z\d_])\w*[A-Za-z]\w*)[ \t.]*(?=[,;\n]|$)")
@@ -209,7 +214,7 @@ def _is_new(own: Said, slots: Slots, text: str, left: Sequence[Unread]) -> bool:
     if not names or own.span.margin < SURE or not _is_open(own, slots):
         return False
     used = [(slot.origin.start, slot.origin.end) for slot in slots.values() if slot.origin.end]
-    used += [place for unread in left for place in _places(unread.text, text)]
+    used += [place for unread in left if unread.stops for place in _places(unread.text, text)]
     return not _touches(own.span, used) and not any(unread.stops and unread.slot in names for unread in left)
 
 
