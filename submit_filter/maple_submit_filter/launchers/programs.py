@@ -142,7 +142,11 @@ class Programs:
         shell.positional = list(arguments)
         if name == b"bash" and shell.place.node is not None:
             shell.set(b"HOSTNAME", plain(host(shell.place.node)))
+        before, self.scene.within = self.scene.within, []
         self.interpreter.script(content, shell, trail)
+        left, self.scene.within = self.scene.within, before
+        if left and trail.links and trail.links[0].name == "srun" and trail.span is not None and not trail.maybe:
+            self.scene.ended[trail.span] = None
 
     def _shell(self, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
         """bash -c TEXT, bash FILE, bash < text."""
@@ -212,6 +216,8 @@ class Programs:
             shell.unsettle(RUN_IN_ENVIRONMENT)
         if changes.container:
             image.inside(shell, brought)
+            said = tuple(option.name for option in wrapper.options) + (("...",) if wrapper.open else ())
+            trail = trail._replace(images=(*trail.images, (wrapper.name, said)))
         folders = FOLDERS.get(wrapper.name, ())
         if any(text.raw.partition(b"=")[0] in folders for text in argv[1 : wrapper.program_index]):
             shell.cwd = None  # the program starts in another folder, of the image perhaps

@@ -59,6 +59,7 @@ def plan(
         _left(scene),
         files,
         uses,
+        tuple(scene.ended) if not scene.trapped else (),
         _presumable(scene, shell),
         scene.strangers or scene.hidden,
     )
@@ -191,6 +192,7 @@ def _step(
         doubts,
         tuple(place(text) for text in first.program),
         first.trail.phase,
+        first.trail.images,
         tuple(name for name in first.missing if all(name in start.missing for start in starts)),
     )
 

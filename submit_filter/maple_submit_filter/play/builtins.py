@@ -329,6 +329,7 @@ def _may_wait(run: Interpreter, trail: Trail) -> None:
     """Nothing that was begun in the background surely runs on; what a subshell beside waits for is its own."""
     if not trail.background:
         run.scene.beside.clear()
+        run.scene.within.clear()
 
 
 def _true(

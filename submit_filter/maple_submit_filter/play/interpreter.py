@@ -72,8 +72,9 @@ class Interpreter(Compound):
             if item.background:
                 before = len(self.scene.starts)
                 self.aside(item.command, shell.fork(), trail._replace(background=True))
-                if not trail.background and not trail.links:
-                    self.scene.beside += self.scene.starts[before:]
+                if not trail.background:
+                    kept = self.scene.within if trail.links else self.scene.beside
+                    kept += self.scene.starts[before:]
                 status = 0
             else:
                 status = self.command(item.command, shell, trail)
@@ -141,6 +142,7 @@ class Interpreter(Compound):
         self.scene.kills = self.scene.kills or name.rsplit(b"/", 1)[-1] in _ENDS
         if not trail.background and name.rsplit(b"/", 1)[-1] not in BRIEF:
             self.scene.beside.clear()
+            self.scene.within.clear()
         around = shell.fork() if simple.assignments else shell
         for assignment in simple.assignments:
             self.assign(assignment, around, exported=True)

@@ -53,6 +53,7 @@ class Trail(NamedTuple):
     phase: int = 0
     doubts: Tuple[str, ...] = ()
     vanished: Tuple[bytes, ...] = ()  # unquoted variables of the line that were empty and so left no word
+    images: Tuple[Tuple[str, Tuple[str, ...]], ...] = ()  # containers that were gone into, as `Step.images`
     around: Around = ()  # what unsettles whose program the command now starting is
 
 
@@ -102,6 +103,8 @@ class Scene:
         self.commands = 0
         self.phase = 0
         self.beside: List[Start] = []  # begun in the background, and nothing has come since that may wait for it
+        self.within: List[Start] = []  # the same of the shell of a task
+        self.ended: Dict[Span, None] = {}  # launch lines whose task ends while what it began runs on
         self.kills = False  # what runs in the background may have been ended in between
         self.trapped = False  # a `trap` may wait at the end
         self.assigned: Dict[

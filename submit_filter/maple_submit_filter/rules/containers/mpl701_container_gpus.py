@@ -14,6 +14,7 @@ from .. import rule
 from ..limits import judged
 
 _FLAG = {"nvidia": ("nv", "nvccli"), "amd": ("rocm",)}
+_LETS = {"apptainer": ("nv", "nvccli", "rocm", "device"), "podman-hpc run": ("gpu", "gpus", "device")}
 _RUNNERS = (b"apptainer", b"singularity")
 _NAME = re.compile(rb"\$\{?([A-Za-z_]\w*)")
 _WITH_VALUE = frozenset(b"--bind -B --pwd --cwd --env --env-file --home -H --workdir -W --overlay -o --mount".split())
@@ -25,13 +26,14 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """apptainer (singularity) gives a container the GPUs of its host only with --nv or --rocm.
 
     Wrong: srun apptainer exec image.sif torchrun --nproc-per-node=4 train.py, on NVIDIA GPUs
+    Wrong: srun podman-hpc run --rm image torchrun --nproc-per-node=4 train.py, without --gpu
     Wrong: srun apptainer exec --nv image.sif python train.py, on AMD GPUs
     Right: srun apptainer exec --nv image.sif torchrun --nproc-per-node=4 train.py
     Why:   inside no driver is found and the program says that CUDA is not available. `maple check` shows the change; at
            submission Maple only reports it: a site may have made it the default.
     """
-    vendors = {kind.gpu_vendor for kind in plan.allocation.node_kinds if kind.gpus != 0}
-    wanted = _FLAG.get(next(iter(vendors))) if len(vendors) == 1 else None
+    yield from _by_plan(plan, job)
+    wanted = _wanted(plan)
     if not judged(job, site) or wanted is None or any(name in job.source for name in _SET):
         return
     yield from _of_other_maker(job, wanted)
@@ -41,6 +43,31 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             yield Finding("MPL701", "the container cannot use the GPUs of the node", step.span,
                           fixes=(fix,) if fix is not None else (), help="add --%s after exec" % wanted[0])  # fmt: skip
             return
+
+
+def _by_plan(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """Yield that ranks that take GPUs run in a container that has none, however the line came about."""
+    if any(name in job.source for name in _SET) or _stands_there(plan, job):
+        return
+    for step in plan.steps:
+        takes = any(process.binds_gpu for group in step.groups for process in group.processes)
+        for runner, said in step.images if takes and not step.maybe else ():
+            lets = _LETS.get(runner, ())
+            if lets and not any(name in said for name in (*lets, "...")):
+                yield Finding("MPL701", "the container cannot use the GPUs of the node", step.span,
+                              help="add --%s after exec or run" % lets[0])  # fmt: skip
+                return
+
+
+def _stands_there(plan: LaunchPlan, job: Job) -> bool:
+    """Return whether the words of a line show it, which then has a fix."""
+    wanted = _wanted(plan)
+    return wanted is not None and any(_is_given_none(step, plan, job, wanted) for step in plan.steps)
+
+
+def _wanted(plan: LaunchPlan) -> Optional[Tuple[str, ...]]:
+    vendors = {kind.gpu_vendor for kind in plan.allocation.node_kinds if kind.gpus != 0}
+    return _FLAG.get(next(iter(vendors))) if len(vendors) == 1 else None
 
 
 def _of_other_maker(job: Job, wanted: Tuple[str, ...]) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ import re
 from typing import Iterator, Optional, Tuple
 
 from ...site.facts import Site
-from ...types.edits import Edit, Fix, Safety
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Link, Step
@@ -19,6 +19,7 @@ _LOCAL = re.compile(
 )  # fmt: skip
 _DEVICES = ("device", "devices", "device_id", "gpu", "gpu_id", "cuda_device")
 _BY_LOCAL = re.compile(rb"\A(?:--?[\w.-]+=)?[\"']?(?:cuda:|cuda=)?\$\{?SLURM_LOCALID\}?[\"']?\Z")
+_MASKED = re.compile(rb"((?:CUDA|HIP|ROCR)_VISIBLE_DEVICES)=[\"']?\\?\$\{?(?:SLURM_LOCALID|LOCAL_RANK)\b\}?[\"']?")
 _HELP = "use device 0, or --gpus-per-node in place of --gpus-per-task"
 _COUNTS = (b"device_count", b"CUDA_VISIBLE_DEVICES", b"ROCR_VISIBLE_DEVICES", b"HIP_VISIBLE_DEVICES")
 
@@ -29,6 +30,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: srun --ntasks-per-node=8 --gpus-per-task=1 python train.py, where train.py calls set_device(SLURM_LOCALID)
     Wrong: srun --gpus-per-task=1 bash -c 'python train.py --device cuda:$SLURM_LOCALID'
+    Wrong: srun --gpus-per-task=1 bash -c 'HIP_VISIBLE_DEVICES=$SLURM_LOCALID python train.py'
     Right: srun --ntasks-per-node=8 --gpus-per-node=8 python train.py, or set_device(0) in train.py
     Why:   local ranks 1 to 7 end with: invalid device ordinal. Maple only shows the change: Slurm 22.05 without
            cgroups shows all devices all the same.
@@ -40,6 +42,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             yield Finding("MPL405", says, place_of(named, step) or step.span,
                           fixes=_all_of_a_node(step.links[0], step, job), help=_HELP)  # fmt: skip
             return
+    hidden = _hidden_by_number(plan, job)
+    if hidden is not None:
+        yield hidden
+        return
     for program in programs(plan, job):
         if not _sees_one(program.step, job) or any(word in program.text for word in _COUNTS):
             continue
@@ -52,6 +58,16 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                 fixes=_all_of_a_node(program.step.links[0], program.step, job),
                 help=_HELP,
             )
+
+
+def _hidden_by_number(plan: LaunchPlan, job: Job) -> Optional[Finding]:
+    """Return that a script hides all devices but that of the task's number, where the task has one, number 0."""
+    step = next((step for step in plan.steps if _sees_one(step, job) and not step.maybe), None)
+    match = _MASKED.search(job.source) if step is not None else None
+    if step is None or match is None:
+        return None
+    says = "each task sees one GPU, number 0, and %s names that of its number on the node" % match.group(1).decode()
+    return Finding("MPL405", says, Span(*match.span()), fixes=_all_of_a_node(step.links[0], step, job), help=_HELP)
 
 
 def _sees_one(step: Step, job: Job) -> bool:
@@ -86,7 +102,11 @@ def _each(srun: Link, job: Job) -> bytes:
     option = srun.option("gpus-per-task")
     if option is not None:
         return option.value.raw if option.value is not None else b""
-    if srun.option("gpus-per-node", "gpus", "gres", "gpu-bind") is not None:
+    bind = srun.option("gpu-bind")
+    if bind is not None and bind.value is not None and bind.value.raw.endswith(b"single:1"):
+        return b"1"
+    closest = bind is None or (bind.value is not None and bind.value.raw == b"closest")
+    if not closest or srun.option("gpus-per-node", "gpus", "gres") is not None:
         return b""
     return job.settings.value("gpus-per-task") or b""
 

@@ -9,11 +9,12 @@ from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
+from ...types.text import number
 from .. import rule
 
 # With one of these a step has only what it names, or shares.
 _NARROWER = (
-    "overlap", "exact", "exclusive", "cpus-per-task", "mem", "mem-per-cpu", "mem-per-gpu", "gpus", "gpus-per-node",
+    "overlap", "exact", "exclusive", "mem", "mem-per-cpu", "mem-per-gpu", "gpus", "gpus-per-node",
     "gpus-per-task", "gres", "het-group", "whole",
 )  # fmt: skip
 
@@ -33,10 +34,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if b"OVERLAP" in job.source:
         return
     for at, held in enumerate(plan.steps):
-        if not held.background or not _is_whole(held, plan):
+        if not held.background or held.maybe or not _wants_it(held, plan):
             continue
         for step in plan.steps[at + 1 :]:
-            if step.phase == held.phase and _wants_it(step):
+            meets = _has_all(held, plan) or _has_all(step, plan)
+            if step.phase == held.phase and meets and _wants_it(step, plan):
                 says = (
                     "this step gets the job's CPUs and GPUs when the one in the background on line %d ends" % held.line
                 )
@@ -55,12 +57,15 @@ def _beside(held: Step) -> Optional[Fix]:
     )
 
 
-def _is_whole(step: Step, plan: LaunchPlan) -> bool:
-    """Return whether a step surely holds all nodes of the job, and all of each."""
-    nodes = plan.allocation.nodes
-    return nodes is not None and step.nodes == nodes and not step.maybe and _wants_it(step)
+def _has_all(step: Step, plan: LaunchPlan) -> bool:
+    """Return whether a step surely has all nodes of the job."""
+    return plan.allocation.nodes is not None and step.nodes == plan.allocation.nodes
 
 
-def _wants_it(step: Step) -> bool:
+def _wants_it(step: Step, plan: LaunchPlan) -> bool:
+    """Return whether a step has all of each of its nodes; as many CPUs as the job has for a task are no fewer."""
     first = step.links[0] if step.links else None
-    return first is not None and first.name == "srun" and not first.open and first.option(*_NARROWER) is None
+    if first is None or first.name != "srun" or first.open or first.option(*_NARROWER) is not None:
+        return False
+    cpus = first.option("cpus-per-task")
+    return cpus is None or (number(cpus.value) or 0) == plan.allocation.cpus_per_task

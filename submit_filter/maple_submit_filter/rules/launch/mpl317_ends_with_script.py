@@ -26,9 +26,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            echo started
     Right: srun torchrun ... train.py &
            wait
+    Wrong: srun bash -c 'nohup torchrun ... train.py > log 2>&1 &'
     Why:   the job ends within seconds as COMPLETED, and nothing was trained. It is certain where everything the
            script launches runs in the background, and nothing behind it could wait.
     """
+    for step in [step for step in plan.steps if step.span in plan.ended and not step.maybe][:1]:
+        yield Finding(CODE, "each task ends while this runs in its background, and srun kills what is left", step.span,
+                      help="leave out the & inside, or wait for it there")  # fmt: skip
     left = [step for step in plan.steps if step.span in plan.left]
     if not left:
         return

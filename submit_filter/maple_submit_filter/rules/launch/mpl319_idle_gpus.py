@@ -6,17 +6,22 @@ from typing import Iterator, Optional, Tuple
 
 from ...cures.launch_edits import change, put
 from ...launchers.devices import mask_of
-from ...launchers.registry import AGENTS
+from ...launchers.registry import AGENTS, OUTER
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
-from ...types.findings import Finding
+from ...types.findings import Finding, counted
 from ...types.job import Job
-from ...types.launch_plan import LaunchPlan, Step
+from ...types.launch_plan import Group, LaunchPlan, Step
 from .. import rule
-from ..limits import asked
+from ..limits import asked, gpu_count
 
 _OPTION = {name: agent.ranks for name, agent in AGENTS.items()}
 _SAYS_SO = ("gpus-per-node", "gres", "gpus", "ngpus")
+
+
+# What puts ranks on nodes of the user's own choice.
+_PLACED = ("nodelist", "relative", "exclude", "hostfile", "machinefile", "f", "hosts", "host", "hostlist", "H",
+           "configfile", "N-nodes", "het-group", "offset", "o")  # fmt: skip
 
 
 @rule("MPL319", "fewer ranks than GPUs on a node")
@@ -33,15 +38,23 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     given, steps = plan.allocation.gpus_per_node, [step for step in plan.steps if step.groups]
     if mask_of(plan.allocation.node_kinds) in plan.assigned:
         return  # the script shares the devices out itself
-    if not given or len(steps) != 1 or not any(asked(job, name) for name in _SAYS_SO):
+    if len(steps) != 1:
         return
     step = steps[0]
+    idle = _idle(step, plan, job)
+    if idle:
+        yield Finding("MPL319", idle, (step.links[0].name_span if step.links else None) or step.span,
+                      help="start a rank for each GPU, or request fewer")  # fmt: skip
+        return
+    given = given or _share(plan) or gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres")
+    if not given or not any(asked(job, name) for name in _SAYS_SO):
+        return
     ranks = _ranks(step)
     if ranks is None or ranks >= given or step.breaches or step.maybe:
         return
     link = step.links[-1]
     option = link.option(_OPTION[link.name])
-    taken_for_a_node = option is not None and AGENTS[link.name].total_ranks and step.groups[0].declared == given
+    taken_for_a_node = AGENTS[link.name].total_ranks and step.groups[0].declared == given
     if ranks != 1 and not taken_for_a_node:
         return  # several GPUs for a rank, where a model is split
     at = (option.span if option is not None else None) or link.name_span or step.span
@@ -50,6 +63,45 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     yield Finding(
         "MPL319", says, at, fixes=_one_each(step, given), help="start a rank for each GPU, or request fewer GPUs"
     )
+
+
+def _share(plan: LaunchPlan) -> int:
+    """Return the GPUs of each node where the job's total is said, 0 where it does not go out evenly."""
+    total, nodes = plan.allocation.gpus or 0, plan.allocation.nodes or 1
+    return total // nodes if total % nodes == 0 else 0
+
+
+def _idle(step: Step, plan: LaunchPlan, job: Job) -> str:
+    """Return what is idle where the one world of the job is smaller than what it has, wherever it is put; "" nothing.
+
+    One rank on each node may use all of its GPUs, and so may two on a card of two tiles.
+    """
+    given, ranks = plan.allocation, step.tasks or 0
+    group = step.groups[0]
+    if len(step.groups) != 1 or not step.links or step.links[0].name not in OUTER or step.breaches or step.maybe:
+        return ""
+    if step.background or plan.strangers or any(link.option(*_PLACED) for link in step.links):
+        return ""
+    fewer = step.nodes and given.nodes and step.nodes < given.nodes and step.links[0].option("nodes") is None
+    if fewer and ranks > 1 and _meets(group):
+        return "all %d ranks start on %s, but the job has %s nodes" % (ranks, counted(step.nodes, "node"), given.nodes)
+    gpus = (given.nodes or 0) * (given.gpus_per_node or 0)
+    if _one_gpu_each(step, job) and 1 < ranks < gpus and step.nodes == given.nodes and group.launcher not in AGENTS:
+        return "%d ranks of one GPU each start, but the job has %d GPUs" % (ranks, gpus)
+    return ""
+
+
+def _meets(group: Group) -> bool:
+    """Return whether the ranks of a launch line form a world, as far as it says."""
+    own = any(process.rank is not None and process.world_size for process in group.processes)
+    return group.launcher in AGENTS or group.master is not None or own
+
+
+def _one_gpu_each(step: Step, job: Job) -> bool:
+    """Return whether each task is given one GPU."""
+    option = step.links[0].option("gpus-per-task")
+    value = option.value.raw if option is not None and option.value is not None else None
+    return (value or job.settings.value("gpus-per-task")) == b"1"
 
 
 def _one_each(step: Step, given: int) -> Tuple[Fix, ...]:
