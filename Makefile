@@ -67,10 +67,11 @@ format: venv ## ruff's fixes and layout
 cases: venv ## only the tests whose cases are files
 	@$(PYTEST) -k case
 
-docs: venv ## man pages, completions, lists of modules and the front's tables, from what they are made of
+docs: venv ## man pages, completions, lists of modules, schemas and the front's tables, from what they are made of
 	@$(BIN)/python packaging/man/write.py
 	@$(BIN)/python packaging/docs/modules.py
 	@$(BIN)/python packaging/docs/headers.py
+	@$(BIN)/python packaging/docs/shapes.py
 
 tagger: venv ## the second reader of requests, trained anew by made-up requests (minutes): its weights
 	@$(BIN)/python -m tests.tagger.train

@@ -62,6 +62,7 @@ ON_DELTA = "--site ncsa-delta"
 CALLS = {
     "check": Call(f"check job.sh {ON_DELTA} --json", {"job.sh": JOB}, 1),
     "check-right": Call(f"check job.sh {ON_DELTA} --json", {"job.sh": RIGHT}, 1),
+    "check-several": Call(f"check right.sh job.sh none.sh {ON_DELTA} --json", {"job.sh": JOB, "right.sh": RIGHT}, 2),
     "plan": Call(f"plan job.sh {ON_DELTA} --json", {"job.sh": RIGHT}, 0),
     "fix": Call(f"fix --log slurm.out --script job.sh {ON_DELTA} --json", {"job.sh": JOB, "slurm.out": LOG}, 0),
     "fix-unknown": Call(

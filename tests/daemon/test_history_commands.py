@@ -24,6 +24,7 @@ from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Outcome, Version
 
 from tests.daemon.asking import written
 from tests.daemon.serving import WRONG, Daemon, request
+from tests.json_shapes import fits
 
 EDITED = WRONG.replace(b"nodes=2", b"nodes=3", 1)
 SECRET = "hf_" + "aB3dE5gH7jK9mN1pQ3sT"
@@ -157,7 +158,9 @@ def test_the_limit_is_one_of_versions(maple: Call) -> None:
 
 def test_history_is_json_too(maple: Call) -> None:
     """With the difference, the parts and the values."""
-    (job,) = json.loads(maple("history", "job.sh", "--json").out)["jobs"]
+    told = json.loads(maple("history", "job.sh", "--json").out)
+    fits("history", told)
+    (job,) = told["jobs"]
     newest, edited, first = job["versions"]
     assert (first["parent"], edited["parent"], newest["parent"]) == (None, first["id"], first["id"])
     assert edited["changed"] == ["directives"] and "+#SBATCH --nodes=3" in edited["diff"]
@@ -185,6 +188,7 @@ def test_show_last_is_the_last_and_masks_secrets(maple: Call) -> None:
     assert "rdzv_backend=c10d" in script.out
     assert script.err == "maple: secrets are masked as [masked]; put them back before submitting\n"
     told = json.loads(maple("show", "4714", "--json").out)
+    fits("show", told)
     assert told["submitted"]["diff"].count("\n+srun torchrun") == 1
     assert SECRET not in json.dumps(told) + script.out
 
@@ -192,6 +196,7 @@ def test_show_last_is_the_last_and_masks_secrets(maple: Call) -> None:
 def test_show_takes_the_record_s_id_and_the_task_of_an_array(maple: Call) -> None:
     """The last line of a repaired script has the one, the scheduler says the other."""
     told = json.loads(maple("show", "4711", "--json").out)
+    fits("show", told)
     record = told["submission"]["id"]
     assert json.loads(maple("show", record, "--json").out) == told
     assert json.loads(maple("show", "4711_3", "--json").out) == told

@@ -9,6 +9,8 @@ from click.testing import CliRunner
 from maple_agents.base.complaint import Complaint
 from maple_daemon.cli.history_replay import replay
 
+from tests.json_shapes import fits
+
 SWF = "; UnixStartTime: 1700000000\n" + "".join(
     "%d %d 0 %d %d -1 -1 %d 7200 -1 1 u1 1 p1 1 1 -1 -1\n" % (at, at * 60, 600 + at * 7, 1 + at % 4, 1 + at % 4)
     for at in range(40)
@@ -38,6 +40,7 @@ def test_it_prints_orderings_and_limits(log):
 def test_json_is_one_object(log):
     """With figures by policy."""
     told = json.loads(_asked("--swf", log, "--json").output)
+    fits("replay", told)
     assert told["unit"] == "processors" and {row["policy"] for row in told["policies"]} >= {"easy", "forecast"}
 
 

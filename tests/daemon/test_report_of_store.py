@@ -14,6 +14,7 @@ from maple_daemon.store import open_store
 from maple_daemon.store.protocol import Counted
 
 from tests.daemon.store.jobs import outcome, record, version
+from tests.json_shapes import fits
 
 TODAY = datetime.datetime.now(datetime.timezone.utc)
 
@@ -54,7 +55,9 @@ def run(*words: str) -> Result:
 
 
 def report(settings: str, *words: str) -> dict[str, Any]:
-    memory: dict[str, Any] = json.loads(run("--config", settings, "--json", *words).output)["memory"]
+    told = json.loads(run("--config", settings, "--json", *words).output)
+    fits("report", told)
+    memory: dict[str, Any] = told["memory"]
     return memory
 
 

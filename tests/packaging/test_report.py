@@ -10,6 +10,8 @@ import pytest
 from maple_daemon.install.report import audit
 from maple_submit_filter.answer.audit_line import AuditLine, audit_line, read_audit
 
+from tests.json_shapes import fits
+
 NOW = datetime.datetime.now(datetime.timezone.utc)
 
 
@@ -45,7 +47,9 @@ def observed(installed):
 
 def report(cluster, *words):
     """Return what `maple admin report --json` says."""
-    return json.loads(cluster.admin("report", "--json", *words).output)
+    told = json.loads(cluster.admin("report", "--json", *words).output)
+    fits("report", told)
+    return told
 
 
 def test_a_week_is_counted_by_rule_verdict_and_time(observed):
