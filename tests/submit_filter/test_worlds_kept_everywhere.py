@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import cache
-from typing import Callable, Iterator, NamedTuple, Optional
+from typing import Callable, Iterator, NamedTuple, Optional, Sequence
 
 from maple_submit_filter.answer.decision import Decision, decide
 from maple_submit_filter.site.facts import Site
@@ -59,8 +59,9 @@ def changed_worlds() -> tuple[int, dict[str, list[tuple[int, list[int], list[int
             continue
         repaired += 1
         again = decide(asked._replace(script=decision.repaired.script, argv=decision.repaired.argv), here, read)
-        steps = zip(decision.plan.steps, again.plan.steps if again.plan is not None else ())
-        lines = [(old.line, declared(old), started(new)) for old, new in steps]
+        after = again.plan.steps if again.plan is not None else ()
+        steps = zip(decision.plan.steps, after)
+        lines = [(old.line, declared(old), started(new, after)) for old, new in steps]
         wrong = [one for one in lines if one[1] and set(one[1]) != set(one[2])]
         if wrong:
             other[name] = wrong
@@ -71,8 +72,10 @@ def declared(step: Step) -> list[int]:
     return sorted(group.declared for group in step.groups if group.declared)
 
 
-def started(step: Step) -> list[int]:
-    return sorted(group.world_size for group in step.groups if group.world_size)
+def started(step: Step, beside: Sequence[Step] = ()) -> list[int]:
+    """The sizes of a launch line's worlds; a world that turns of a loop form together stands at one of them."""
+    turns = [one for one in beside if one.span == step.span] if not step.groups else [step]
+    return sorted(group.world_size for one in turns for group in one.groups if group.world_size)
 
 
 def test_every_repair_in_the_tree_starts_the_worlds_that_were_declared() -> None:

@@ -229,13 +229,16 @@ def exported(plan: LaunchPlan, names: Sequence[bytes], why: str) -> Edits:
 def replacements(text: Optional[Text], news: Sequence[bytes], why: str, source: bytes) -> List[List[Edit]]:
     """Return ways to write new bytes for a value: where its bytes stand, or where it is used.
 
-    Behind a backslash the place is in the double quotes of a text for another shell, which new quotes would end.
+    Behind a backslash the place is in the double quotes of a text for another shell, which new quotes would end;
+    without it this shell expands the value.
     """
     if text is None:
         return []
     spans = [span for span in dict.fromkeys((text.span() if text.raw else None, text.written())) if span is not None]
     escaped = {span for span in spans if source[span.start - 1 : span.start] == b"\\"}
-    return [[Edit(span, new, why)] for span in spans for new in news if span not in escaped or b'"' not in new]
+    ways = [[Edit(span, new, why)] for span in spans for new in news if span not in escaped or b'"' not in new]
+    here = [Span(span.start - 1, span.end) for span in spans if span in escaped]
+    return ways + [[Edit(span, new, why)] for span in here for new in news if b'"' not in new]
 
 
 def first_node_fixes(text: Optional[Text], site: Site, why: str, source: bytes) -> Tuple[Fix, ...]:

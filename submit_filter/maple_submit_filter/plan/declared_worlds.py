@@ -59,6 +59,8 @@ def lost(before: Played, after: Played) -> Tuple[Loss, ...]:
     losses: List[Loss] = []
     for old, new in zip(before.steps, after.steps):
         was, now = _worlds(old), _worlds(new)
+        if not now and any(other.span == new.span and other.groups for other in after.steps):
+            continue  # one turn of a loop whose agents meet: their world stands at another turn
         if was == now or _was_unseen(old, new, before, after):
             continue
         if _has_room_now(old, now, before.allocation, after.allocation):

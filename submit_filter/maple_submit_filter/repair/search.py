@@ -50,6 +50,7 @@ class Repair(NamedTuple):
     held_back: Tuple[Tuple[str, str], ...]
 
 
+Locals = Tuple[Tuple[int, int], ...]
 Submitted = Tuple[bytes, Tuple[bytes, ...]]
 Again = Callable[[Job, bytes, Tuple[bytes, ...]], Optional[State]]
 
@@ -227,7 +228,11 @@ def _better(finding: Finding, before: State, after: State) -> bool:
     left, had = len(after.proven()), len(before.proven())
     if before.job.script.unreadable and not after.job.script.refused:
         return True  # only now what the text says can be looked at
-    return left < had or (left == had and _key(finding, before) not in {_key(one, after) for one in after.proven()})
+    same = any(
+        (one.code, one.says, _key(one, after)) == (finding.code, finding.says, _key(finding, before))
+        for one in after.proven()
+    )
+    return left < had or (left == had and not same)
 
 
 def _key(finding: Finding, state: State) -> Tuple[str, int]:
@@ -245,7 +250,8 @@ def shown(state: State, before: State) -> bool:
     """Return whether the plan shows, and does not merely fail to deny, that every line that was wrong is right now."""
     for old, new in zip(before.plan.steps, state.plan.steps):
         wrong = [breach for breach in old.breaches if breach.kind not in breach_kinds.UNPROVEN]
-        if wrong and not all(_is_whole(group) for group in new.groups):
+        same = {group.launcher: _locals(group) for group in old.groups}
+        if wrong and not all(_is_whole(group, same.get(group.launcher)) for group in new.groups):
             return False
         of_master = any(breach.kind.startswith("master") for breach in old.breaches)
         if of_master and any(group.master is None and group.nodes != 1 for group in new.groups):
@@ -253,22 +259,31 @@ def shown(state: State, before: State) -> bool:
     return True
 
 
-def _is_whole(group: Group) -> bool:
+def _is_whole(group: Group, before: Optional[Locals]) -> bool:
+    """Return whether every rank of a world is there, and local ranks that were not so *before* differ."""
     if group.world_size is None or group.world_size != (group.declared or group.world_size):
         return False
-    if group.launcher not in AGENTS and {process.rank for process in group.processes} != set(range(group.world_size)):
+    if group.launcher not in AGENTS and not _has_each_rank(group, group.world_size):
         return False
-    if group.launcher not in AGENTS and not _locals_differ(group):
+    known = _locals(group)
+    if group.launcher not in AGENTS and known != before and len(set(known)) < len(known):
         return False
     apart = group.nodes is None or group.nodes > 1
     return not apart or group.master is None or group.master.startswith((b"\0host:", b"\0addr:", b"\0name:"))
 
 
-def _locals_differ(group: Group) -> bool:
-    """Return whether no two processes of a node have the same local rank, as far as both are known."""
-    known = [
+def _has_each_rank(group: Group, size: int) -> bool:
+    """Return whether the ranks are 0 up to the size, each once; of samples, whether each is another one of these."""
+    ranks = {process.rank for process in group.processes}
+    if group.complete:
+        return ranks == set(range(size))
+    return len(ranks) == len(group.processes) and all(rank is not None and rank < size for rank in ranks)
+
+
+def _locals(group: Group) -> Locals:
+    """Return node and local rank of each process, as far as both are known."""
+    return tuple(
         (process.node, process.local_rank)
         for process in group.processes
         if process.node is not None and process.local_rank is not None
-    ]
-    return len(set(known)) == len(known)
+    )

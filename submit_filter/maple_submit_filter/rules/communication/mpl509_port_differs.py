@@ -35,7 +35,7 @@ def _finding(step: Step, breach: Breach, job: Job) -> Finding:
     port = breach.texts.get("port")
     new = _USUAL if job.submission.scheduler == "pbs" else _BY_JOB
     ways = replacements(port, (new,), "MPL509", job.source)
-    fixes = tuple(Fix(tuple(edits), Safety.SAFE, "use one port for all nodes, from the job id") for edits in ways)
+    fixes = tuple(Fix(tuple(edits), Safety.SAFE, "use one port for all nodes") for edits in ways)
     return Finding(
         "MPL509",
         "each node uses a different port",

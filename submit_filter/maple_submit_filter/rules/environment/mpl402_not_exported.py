@@ -47,7 +47,8 @@ def _of_breaches(step: Step, plan: LaunchPlan, job: Job, site: Site) -> Iterator
 
 
 _SET_UP = re.compile(
-    rb"(?m)^[ \t]*(?:(?:source|\.)[ \t]+\S*activate\b|(?:conda|mamba|micromamba)[ \t]+activate\b|module[ \t]+load\b)"
+    rb"(?m)(?:^|;|&&)[ \t]*"
+    rb"(?:(?:source|\.)[ \t]+\S*activate\b|(?:conda|mamba|micromamba)[ \t]+activate\b|module[ \t]+load\b)"
 )
 
 
@@ -133,10 +134,7 @@ def _handed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job)
         here = Span(step.links[0].options_at, step.links[0].options_at)
         return (Fix((Edit(here, b" --export=ALL", "MPL402"),), Safety.ASK, "pass the environment on"),)
     if why == NOT_BY_SRUN:
-        span = next(option.value_span for link in step.links for option in link.options if option.name == "export")
-        added = b"".join(b"," + name for name in names)
-        edit = Edit(Span(span.end, span.end), added, "MPL402") if span is not None else None
-        return (Fix((edit,), Safety.SAFE, "pass on " + _listed(names)),) if edit else ()
+        return _in_list(names, step, job)
     listed = next(
         (link.option("envlist", "genvlist") for link in step.links if link.option("envlist", "genvlist")), None
     )
@@ -149,6 +147,19 @@ def _handed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job)
     starts = [step.span.start + match.start() for match in re.finditer(pattern, line)]
     drops = tuple(Edit(Span(start, start + 1), b"", "MPL402") for start in starts)
     return (Fix(drops, Safety.SAFE, "this shell expands %s" % _listed(names)),) if drops else ()
+
+
+def _in_list(names: Tuple[bytes, ...], step: Step, job: Job) -> Tuple[Fix, ...]:
+    """Add names to the list of --export, or ALL where the script has set up what else its tasks need: PATH, say."""
+    span = next(option.value_span for link in step.links for option in link.options if option.name == "export")
+    if span is None:
+        return ()
+    said = job.source[span.start : span.end]
+    if _SET_UP.search(job.source, 0, step.span.start) and b"PATH" not in said:
+        edit = Edit(span, b"ALL" if said == b"NONE" else b"ALL," + said, "MPL402")
+        return (Fix((edit,), Safety.SAFE, "pass the environment on"),)
+    edit = Edit(Span(span.end, span.end), b"".join(b"," + name for name in names), "MPL402")
+    return (Fix((edit,), Safety.SAFE, "pass on " + _listed(names)),)
 
 
 def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator, List, Optional, Tuple
 
+from ...cures.background import side_by_side
 from ...cures.launch_edits import change_setting, counted_hosts, put
 from ...launchers.registry import AGENTS
 from ...plan import breach_kinds
@@ -26,6 +27,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   with too few the agents wait for the rest until a time limit of ten minutes; with too many, those who come
            late are turned away. Maple asks before it changes a number that you typed, because it makes the global
            batch size; unasked it follows a command line that asks for other nodes than the directive.
+           A loop that starts one node after the other starts them side by side, and waits.
     """
     for step in plan.steps:
         for breach in step.breaches:
@@ -50,12 +52,21 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     if hosts:
         fix = Fix(tuple(hosts), Safety.SAFE, "count the hosts, not the lines of the node file")
         return Finding("MPL303", says, at, True, fixes=(fix,), help="each host may stand there several times")
+    fixes = tuple(_in_turn(step, wanted, plan, job))
     if step.links[0].name in ("ssh", "pbs_tmrsh"):
-        return Finding(
-            "MPL303", says, at, True, help="start it on every node, each in the background (&), and end with: wait"
-        )
-    fixes = tuple(_fixes(step, link, started, wanted, plan, job))
+        told = "start it on every node, each in the background (&), and end with: wait"
+        return Finding("MPL303", says, at, True, fixes=fixes, help=told)
+    fixes += tuple(_fixes(step, link, started, wanted, plan, job))
     return Finding("MPL303", says, at, True, fixes=fixes, help="set the node count of the launcher to that of the job")
+
+
+def _in_turn(step: Step, wanted: Optional[int], plan: LaunchPlan, job: Job) -> Iterator[Fix]:
+    """Yield the fix for a loop that starts all, but each only when the one before it has ended."""
+    turns = [other for other in plan.steps if other.span == step.span]
+    if len(turns) == wanted != 1 and not any(other.background for other in turns):
+        edits = side_by_side(step, job.source, "MPL303")
+        if edits:
+            yield Fix(tuple(edits), Safety.SAFE, "start all of them side by side, and wait")
 
 
 def _fixes(

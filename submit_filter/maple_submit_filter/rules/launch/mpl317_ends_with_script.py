@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from typing import Iterator, Tuple
+from typing import Iterator
 
-from ...bash.parser import parse
+from ...cures.background import waiting
 from ...site.facts import Site
-from ...types.edits import Edit, Fix, Safety, Span
+from ...types.edits import Fix, Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
 CODE = "MPL317"
-_BEHIND = re.compile(rb"([ \t]*&)?[ \t]*(?:#[^\n]*)?(?:\n[ \t]*(?:#[^\n]*)?)*")
-_LEAVES = re.compile(rb"(?:exit|return|logout)\b")
 
 
 @rule("MPL317", "the script ends while its launch runs in the background")
@@ -37,18 +34,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not left:
         return
     sure = all(step.background for step in plan.steps)
-    fixes = _waits(job.source) if sure else ()
+    edits = waiting(job.source, CODE) if sure else None
+    fixes = (Fix(tuple(edits), Safety.SAFE, "wait for what runs in the background"),) if edits else ()
     yield Finding(CODE, "the script ends while this runs in the background, and the job kills it", left[0].span, sure,
                   fixes=fixes, help="write wait as the last line")  # fmt: skip
-
-
-def _waits(source: bytes) -> Tuple[Fix, ...]:
-    """Return the `wait` behind the last command, on its line: line numbers stay. None where more stands behind it."""
-    items = parse(source).items
-    end = items[-1].command.span.end if items else len(source)
-    behind = _BEHIND.fullmatch(source, end)
-    if behind is None or (items and _LEAVES.match(source, items[-1].command.span.start)):
-        return ()
-    at = behind.end(1) if behind.group(1) else end
-    new = b" wait" if behind.group(1) else b"; wait"
-    return (Fix((Edit(Span(at, at), new, CODE),), Safety.SAFE, "wait for what runs in the background"),)
