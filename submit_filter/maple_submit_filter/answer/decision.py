@@ -58,14 +58,19 @@ def decide(
     observe, warn, repair) is not looked at here: it says what is done with the decision.
     """
     here = at_home(submission, site)
-    if here is None or submission.script is None:
+    if here is None:
         return Decision("unread", why="there is no script of this scheduler to read")
-    if len(submission.script) > MOST_READ:
+    if submission.script is not None and len(submission.script) > MOST_READ:
         return TOO_LONG
     site = here
-    job = understood(submission, read, peruse)
+    job = understood(submission, read, peruse) if submission.script is not None else None
     if job is None:
-        return Decision("unread", why=_why_left_alone(submission))
+        from . import left_alone
+
+        findings = left_alone.told(submission, lambda job: _played(job, site, _as_presumed(job, site)).findings)
+        return Decision(
+            "findings" if findings else "unread", findings, why="" if findings else left_alone.why(submission)
+        )
     state, sure = _weighed(job, site)
     state = _presumed(state, job, site)
     if not state.proven():
@@ -145,10 +150,11 @@ def _presumed(state: State, job: Job, site: Site) -> State:
         return state
     from .presumption import presumed
 
-    def play() -> State:
-        return _played(job, site, plan(job.submission, job.script, job.settings, site, job.arguments, job.read, True))
+    return presumed(state, lambda: _played(job, site, _as_presumed(job, site)))
 
-    return presumed(state, play)
+
+def _as_presumed(job: Job, site: Site) -> LaunchPlan:
+    return plan(job.submission, job.script, job.settings, site, job.arguments, job.read, True)
 
 
 def explained(decision: Decision, submission: Submission, site: Site, read: Optional[Read] = read_file) -> Decision:
@@ -262,31 +268,3 @@ def _parses(source: bytes) -> bool:
     from ..bash.check import parses
 
     return parses(source)
-
-
-def _why_left_alone(submission: Submission) -> str:
-    """Return why nothing is said of a submission that `understood` does not take."""
-    return _left_by_qsub(submission) if submission.scheduler == "pbs" else _left_by_sbatch(submission)
-
-
-def _left_by_sbatch(submission: Submission) -> str:
-    argv = slurm.read_argv(submission.argv)
-    if argv.problem:
-        return "sbatch refuses the command line: %s" % argv.problem
-    script = slurm.read_script(submission.script or b"", slurm.ignores_pbs(argv, submission.environment))
-    if argv.het or script.het:
-        return "a heterogeneous job, which Maple does not check"
-    if script.disputed:
-        return "releases of sbatch read the directive in line %d in different ways" % script.disputed
-    return "there is no script of this scheduler to read"
-
-
-def _left_by_qsub(submission: Submission) -> str:
-    from ..request.pbs import submission as pbs
-
-    argv = pbs.read_argv(submission.argv)
-    if argv.problem:
-        return "qsub refuses the command line: %s" % argv.problem
-    if argv.executable is not None:
-        return "qsub is given a program in place of a script"
-    return "an interactive job, which does not run its script"

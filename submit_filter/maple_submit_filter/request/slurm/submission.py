@@ -100,6 +100,18 @@ def read_script(source: bytes, ignore_pbs: bool = False) -> JobScript:
     return JobScript(source, said, is_shell, found, tuple(oddities), refused, het, disputed, bool(whole))
 
 
+def components(source: bytes) -> List[Settings]:
+    """Return what the `#SBATCH` lines say of each component of a heterogeneous job."""
+    parts: List[List[DirectiveWord]] = [[]]
+    lines = lines_of(source)
+    for word in [word for line in own_lines(source, lines, head(source, lines)) for word in line.words]:
+        if word.text in HET_WORDS:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return [Settings(_read(part, b"#SBATCH")[0]) for part in parts]
+
+
 def _own_settings(lines: Tuple[DirectiveLine, ...]) -> Tuple[Tuple[Setting, ...], List[Oddity], bool]:
     """Return what the `#SBATCH` lines say of the first component, what sbatch will not take, and if there are more."""
     words: List[DirectiveWord] = []

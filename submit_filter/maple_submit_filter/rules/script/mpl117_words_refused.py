@@ -1,0 +1,44 @@
+"""Words of the command line that sbatch or qsub does not take."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from ...request.slurm import submission as slurm
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from ...types.submission import Submission
+from .. import rule
+
+
+@rule("MPL117", "words of the command line that are refused")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """sbatch and qsub end at words that they do not take, and no job is made.
+
+    Wrong: qsub train.pbs -l walltime=48:00:00 (options stand before the script, and it takes no arguments)
+    Wrong: sbatch --wrap "python train.py" config.yaml
+    Right: qsub -l walltime=48:00:00 train.pbs
+    Why:   qsub prints its usage and exits with 2. Maple only reports it: the words are yours, and the real command
+           says the same at once. An option that a plug-in of the site may bring is not spoken of.
+    """
+    found = refused(job.submission)
+    if found is not None:
+        yield found
+
+
+def refused(submission: Submission) -> Optional[Finding]:
+    """Return what is said of words that the command refuses, None where it takes them."""
+    if submission.scheduler == "pbs":
+        from ...request.pbs import submission as pbs
+
+        problem = pbs.read_argv(submission.argv).problem
+    else:
+        problem = slurm.read_argv(submission.argv).problem
+        problem = "" if problem.startswith(slurm.UNKNOWN_OPTION) else problem
+    name = "qsub" if submission.scheduler == "pbs" else "sbatch"
+    help_ = "options stand before the script" + (
+        ", and it takes no arguments: qsub -v NAME=VALUE" if name == "qsub" else ""
+    )
+    return Finding("MPL117", "%s refuses the command line: %s" % (name, problem), help=help_) if problem else None
