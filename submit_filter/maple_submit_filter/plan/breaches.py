@@ -43,7 +43,7 @@ def agent_breaches(
     first = agent_of(starts[0])
     if not out and (wanted_by(starts) or 2) > 1 and is_outside(first.master) and not first.standalone:
         out.append(Breach(breach_kinds.MASTER_OUTSIDE, {}, {"master": first.master or EMPTY}))
-    out += _gpu_breaches(starts, scene)
+    out += _gpu_breaches(starts, scene, _one_line(starts, parts))
     return out
 
 
@@ -234,8 +234,8 @@ def _total_breaches(starts: Sequence[Start]) -> List[Breach]:
     return [Breach(breach_kinds.WORLD_SIZE, numbers, {})]
 
 
-def _gpu_breaches(starts: Sequence[Start], scene: Scene) -> List[Breach]:
-    """Return where ranks that each take a GPU are more than the GPUs."""
+def _gpu_breaches(starts: Sequence[Start], scene: Scene, one_line: bool) -> List[Breach]:
+    """Return where ranks that each take a GPU are more than the GPUs. *one_line*: one line starts them side by side."""
     out: List[Breach] = []
     first = agent_of(starts[0])
     workers = same([agent_of(start).workers for start in starts])
@@ -258,28 +258,35 @@ def _gpu_breaches(starts: Sequence[Start], scene: Scene) -> List[Breach]:
     on_nodes = per_node(starts)
     together = max(on_nodes.values()) if None not in on_nodes else 1
     asked = scene.allocation.gpus_asked or 0
-    if not out and asked and together == 1 and workers * len(starts) > asked and _one_line(starts):
+    if not out and asked and together == 1 and workers * len(starts) > asked and one_line:
         kind = breach_kinds.GPUS_JOB if scene.allocation.gpus else breach_kinds.GPUS_ASKED
         out.append(Breach(kind, {**numbers, "all": asked, "agents": len(starts)}, {}))
     each = scene.allocation.gpus_per_node or 0  # as asked; not every PBS keeps a job from the other devices
-    if not out and each and not seen and workers * together > each and _one_line(starts):
+    if not out and each and not seen and workers * together > each and one_line:
         nodes = max(len(on_nodes), 1)
-        out.append(Breach(breach_kinds.GPUS_ASKED, {**numbers, "all": each * nodes, "agents": together * nodes}, {}))
+        counted = {"all": each * nodes, "agents": together * nodes, "together": together}
+        out.append(Breach(breach_kinds.GPUS_ASKED, {**numbers, **counted}, {}))
     of_all = each * (scene.allocation.nodes or 0)  # wherever the launcher puts them
-    if not out and of_all and None in on_nodes and workers * len(starts) > of_all and _one_line(starts):
+    if not out and of_all and None in on_nodes and workers * len(starts) > of_all and one_line:
         out.append(Breach(breach_kinds.GPUS_ASKED, {**numbers, "all": of_all, "agents": len(starts)}, {}))
     alike = {agent.visible for agent in map(agent_of, starts)}
     share = len(alike) == 1 and None not in alike
     limit = min([count for count in (most, max(seen) if share and seen else 0) if count], default=0)
-    if together > 1 and limit and together * workers > limit and first.launcher == "torchrun" and _one_line(starts):
+    if together > 1 and limit and together * workers > limit and first.launcher == "torchrun" and one_line:
         numbers["together"] = together
         numbers["nodes"] = len(on_nodes)
         out.append(Breach(breach_kinds.GPU_TWICE, numbers, {}))
     return out
 
 
-def _one_line(starts: Sequence[Start]) -> bool:
-    return len({start.trail.key for start in starts}) == 1 and not any(start.trail.background for start in starts)
+def _one_line(starts: Sequence[Start], parts: Sequence[Sequence[Start]]) -> bool:
+    """Return whether one line starts all of them, and no world in the background is beside another.
+
+    A loop over hosts that starts a world in the background is one line, run several times.
+    """
+    if not any(start.trail.background for start in starts):
+        return len({start.trail.key for start in starts}) == 1
+    return len(parts) == 1 and len({start.trail.span for start in starts}) == 1 and wanted_by(starts) == len(starts)
 
 
 def is_local(text: Optional[Text]) -> bool:

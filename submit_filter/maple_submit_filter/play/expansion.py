@@ -12,6 +12,8 @@ from ..types.text import EMPTY, NUL, Piece, Text, host, join, number, plain, tok
 from . import arithmetic
 from .shell_state import Shell, Variable, joined, open_value
 
+NODE_LIST = token(b"nodelist")  # of the job, as Slurm shortens it
+
 Substitute = Callable[[Union[CommandSub, ProcessSub], Shell], Text]
 _BLANK = re.compile(rb"[^ \t\n]+")
 _USUAL = b" \t\n"
@@ -388,6 +390,8 @@ def _change(shell: Shell, op: bytes, text: Text, argument: Text, second: Text, h
     if op == b":":
         return _substring(shell, text, argument, second, has_second)
     raw, pattern = text.raw, argument.raw
+    if raw == NODE_LIST and op[:1] == b"%" and pattern[:1] == b",":
+        return text  # as `cut -d, -f1`: node[01-04] has no comma, and is still no name
     tokens = NUL in pattern or any(mark in raw for mark in (b"\0nodelist", b"\0same:", b"\0vary:", b"\0task:"))
     if tokens or (NUL in raw and op[:1] not in (b"#", b"%")):
         return derive(op, [text, argument, second])

@@ -10,12 +10,11 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from ..types.text import EMPTY, NUL, Piece, Text, host, join, node_name, number, plain, token
 from .availability import in_image
-from .expansion import derive, split
+from .expansion import NODE_LIST, derive, split
 from .shell_state import Shell, joined
 
 NEWLINE = plain(b"\n")
 MOST_LINES = 16_384  # of a node file that is written out; of a longer one only the first node is taken to be known
-NODE_LIST = b"\0nodelist\0"
 SOME = b"\0some:"  # nodes that may be one and the same
 _PROGRAM = re.compile(rb"[A-Za-z_][\w.+-]*")
 _TOKEN = re.compile(rb"\0(host|addr|name):(\d+)\0")

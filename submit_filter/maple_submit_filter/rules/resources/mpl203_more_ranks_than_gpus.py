@@ -77,6 +77,12 @@ def _of_job(step: Step, breach: Breach, job: Job) -> Finding:
     """`--gpus` is the total of the job (sbatch(1)), and is often read as that of a node."""
     workers, agents, total = (breach.numbers[name] or 0 for name in ("workers", "agents", "all"))
     says = "%d ranks start, but the job has requested %d GPU%s in all" % (workers * agents, total, "s"[: total != 1])
+    together = breach.numbers.get("together") or 1
+    if together > 1 and total:
+        says = "%d times %s starts on a node: %d ranks on the %d GPUs that it was asked for" % (
+            together, step.links[-1].name, together * workers, total * together // agents)  # fmt: skip
+        return Finding("MPL203", says, step.span, fixes=_one_line_a_node(job, together),
+                       help="start it once on each node: a node file may name a node often")  # fmt: skip
     need = "--gpus counts the whole job: request --gpus=%d, or --gpus-per-node=%d, or start fewer ranks"
     if "gpus" not in job.settings:
         own = _more_on_a_node(job, workers * agents // max(step.nodes or 1, 1))
@@ -85,6 +91,16 @@ def _of_job(step: Step, breach: Breach, job: Job) -> Finding:
     fix = _as_many(job, workers * agents)
     return Finding("MPL203", says, at(job.settings.get("gpus")), sure, fixes=(fix,) if fix is not None else (),
                    help=need % (workers * agents, workers))  # fmt: skip
+
+
+def _one_line_a_node(job: Job, lines: int) -> Tuple[Fix, ...]:
+    """Have PBS name each node once in the node file: it has a line for each of `mpiprocs` (pbs_resources(7))."""
+    setting = job.settings.get("select")
+    count = re.compile(rb"\bmpiprocs=%d\b" % lines)
+    if setting is None or len(count.findall(setting.value)) != 1:
+        return ()
+    made = restate(job, setting, count.sub(b"mpiprocs=1", setting.value), "MPL203")
+    return (made.fix(Safety.ASK, "mpiprocs=1, so that the node file has one line a node"),) if made is not None else ()
 
 
 def _as_many(job: Job, ranks: int) -> Optional[Fix]:
