@@ -11,7 +11,7 @@ import re
 from typing import Dict, Hashable, List, NamedTuple, Optional, Sequence, Tuple
 
 from ..launchers.registry import OUTER
-from ..play.outputs import NODE_LIST
+from ..play.expansion import NODE_LIST
 from ..play.scene import Scene, Start, StepShape
 from ..types.launch_plan import Breach, Group, Process
 from ..types.text import EMPTY

@@ -8,7 +8,7 @@ from typing import Iterator, Mapping, Optional, Tuple
 from ...cures.launch_edits import replacements
 from ...launchers.record import AgentOptions
 from ...launchers.registry import AGENTS
-from ...play.outputs import NODE_LIST
+from ...play.expansion import NODE_LIST
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
