@@ -188,3 +188,18 @@ def test_a_sentence_for_stderr_is_as_wide_as_its_own_terminal(monkeypatch):
         rows = on_screen("of the new request " * 30, stream)
     os.close(control)
     assert 100 < max(map(len, rows)) <= 120
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "ascii"])
+def test_a_line_that_was_cut_keeps_its_columns_in_any_encoding(tmp_path, encoding):
+    """What stands for the rest takes one column everywhere: the row fits, and the marks below it keep their place."""
+    script = tmp_path / "job.sh"
+    head = "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=4\n"
+    script.write_text(f"{head}{'true && ' * 9}srun torchrun --nproc-per-node=4 {'train.py ' * 9}\n")
+    maple = os.path.join(os.path.dirname(sys.executable), "maple")
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "COLUMNS": "80"}
+    command = [maple, "check", "--site", "ncsa-delta", str(script)]
+    said = subprocess.run(command, env=environment, capture_output=True, timeout=60).stdout.decode(encoding)
+    rows = said.splitlines()
+    at = next(at for at, row in enumerate(rows) if re.match(r" +3 \| ", row))
+    assert columns(rows[at]) <= WIDE and rows[at][rows[at + 1].index("^") :].startswith("srun"), said

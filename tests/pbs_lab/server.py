@@ -40,7 +40,8 @@ import base64, getopt, json, os, socket, sys
 words, stdin = sys.argv[1:], b""
 if {name!r} == "qsub" and words != ["--version"]:
     try:
-        reads = getopt.getopt(words, {options!r})[1] in ([], ["-"])
+        said, rest = getopt.getopt(words, {options!r})
+        reads = rest in ([], ["-"]) and ("-I", "") not in said
     except getopt.GetoptError:
         reads = False
     if reads:

@@ -40,6 +40,7 @@ def test_jobs_are_submitted_seen_and_ended() -> None:
         assert sh("echo 'exit 7' | qsub -W block=true; echo $?") == "0.pbs01\n7\n"
         assert "Exit_status = 7" in sh("qstat -x -f 0") and "Job has finished" in sh("qstat -f 0")
         assert sh("qsub -W block=true -j oe -- /bin/echo 'a  b'; cat STDIN.o1") == "1.pbs01\na  b\n"
+        assert "must be a terminal" in sh("mkfifo f; exec 3<>f; timeout 20 qsub -I <&3")  # it reads no script
         assert "usage" in sh("qsub --") and sh("qsub --version") == "pbs_version = 23.06.06\n"
         waits = "echo sleep 60 | qsub; for n in $(seq 100); do qstat | grep -q ' R ' && break; sleep .1; done; qdel 2; "
         assert sh(waits + "for n in $(seq 100); do qstat -x -f 2 | grep Exit_status && break; sleep .1; done").endswith(

@@ -9,7 +9,7 @@ import sys
 from typing import Iterable, NamedTuple, Optional, Tuple
 
 import click
-from maple_submit_filter.answer.report import ADVICE, ERROR, columns, folded
+from maple_submit_filter.answer.report import ADVICE, ERROR, FIX, GLUE, columns, folded
 
 STYLES = {
     "job": "bold",
@@ -42,6 +42,15 @@ def width() -> int:
 def is_bounded() -> bool:
     """Return whether lines have an end: on a terminal, or where COLUMNS says so."""
     return sys.stdout.isatty() or "COLUMNS" in os.environ
+
+
+def cut() -> str:
+    """Return the sign of one column for what was cut off: what stands below and behind it keeps its place."""
+    try:
+        "…".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except (UnicodeError, LookupError):
+        return "~"
+    return "…"
 
 
 def coloured() -> bool:
@@ -88,7 +97,7 @@ def findings(lines: Iterable[str]) -> None:
         if line.startswith("     | "):
             click.echo(click.style(line, fg="red"), color=coloured())
         elif line.startswith(" "):
-            click.echo(line)
+            click.echo(line.replace("…", cut()))
         else:
             say([line])
 
@@ -108,7 +117,7 @@ def rows(line: str) -> None:
     made = [line]
     if is_bounded() and columns(plain) > width():
         made = [""]
-        for word in line.split(" "):
+        for word in (one.replace(GLUE, " ") for one in line.replace(FIX, FIX[:-1] + GLUE).split(" ")):
             if columns(click.unstyle(made[-1] + word)) > width() and made[-1].strip():
                 made.append(indent)
             made[-1] += word + " "

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from maple_agents.ask.memory.service import OF_VERIFY, STATES, Failure, failure_of, said, whole
+from maple_submit_filter.answer import terminal
 from maple_submit_filter.types.job_records import Outcome
 
 from ..base.background import Background
@@ -67,7 +68,7 @@ class Failures:
         except Exception as error:  # an answer does not depend on what else there is to tell
             log().error("not told which jobs failed", why=cause(error))
             return b""
-        return (found + "\n").encode("utf-8", "replace") if found else b""
+        return terminal.of_jobs(found.removeprefix("maple: ")) if found else b""
 
     def take(self, uid: int, seen: str = "") -> list[Failure]:
         """Return a user's failures, the newest first, and hold them for told; *seen*: one that he looks at already."""

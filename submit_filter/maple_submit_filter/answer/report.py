@@ -155,12 +155,16 @@ def place(name: Raw) -> str:
     return "./" + shown if shown.split(":")[0].strip() in COMMANDS else shown
 
 
+FIX, GLUE = "maple-fix ", "\0"
+
+
 def folded(text: str, width: int, indent: str = "  ") -> List[str]:
     """Return *text* as lines of at most *width* columns, broken at blanks; a longer word has a line of its own.
 
-    All lines but the first begin with *indent*, and blanks at the beginning are kept.
+    All lines but the first begin with *indent*, and blanks at the beginning are kept. A call of maple-fix stays with
+    its job: it is copied.
     """
-    words = text.lstrip(" ").split(" ")
+    words = [one.replace(GLUE, " ") for one in text.lstrip(" ").replace(FIX, FIX[:-1] + GLUE).split(" ")]
     lines = [text[: len(text) - len(text.lstrip(" "))] + words[0]]
     for word in words[1:]:
         if columns(lines[-1]) + 1 + columns(word) <= width:

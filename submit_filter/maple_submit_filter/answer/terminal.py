@@ -155,6 +155,11 @@ def line(submission: Submission, says: str, *more: str) -> bytes:
     return _lines(["%s: %s" % (_name(submission), says), *more])
 
 
+def of_jobs(says: str) -> bytes:
+    """Return a sentence about a user's jobs as it is written to a terminal."""
+    return _lines([says])
+
+
 def _lines(lines: Sequence[str]) -> bytes:
     """Return lines that are folded at the width of the narrowest terminal; commands stay whole."""
     whole = [part for line in lines for part in _folded(printable(line))]

@@ -196,7 +196,7 @@ def said(failures: Sequence[Failure], cause: Callable[[str], str] = lambda job: 
     name = " (%s)" % failure.name[:MOST_NAME] if failure.name else ""
     after = " after %s" % elapsed(failure.seconds) if failure.seconds is not None else ""
     why = cause(failure.job) or _ending(failure)
-    more = "; so did %d more of your jobs" % (len(failures) - 1) if len(failures) > 1 else ""
+    more = "; %d more of your jobs failed too" % (len(failures) - 1) if len(failures) > 1 else ""
     text = "maple: job %s%s failed%s%s; maple-fix %s%s" % (
         failure.job, name, after, ": " + why if why else "", failure.job, more,
     )  # fmt: skip

@@ -81,7 +81,7 @@ def _row(job: "Job") -> tuple[str, ...]:
     records = _records(job)
     last = records[0] if records else None
     return (
-        printable(job.newest.name), when(last.at if last else job.newest.at), _count(len(job.versions), "version"),
+        printable(job.newest.name), when(last.at if last else job.newest.at)[:-3], _count(len(job.versions), "version"),
         _count(_submitted(records), "submission"), ending(last) if last else "", printable(job.newest.path),
     )  # fmt: skip
 

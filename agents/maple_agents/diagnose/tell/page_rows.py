@@ -77,7 +77,7 @@ def cut_up(text: str, room: int, rows: int) -> Iterator[str]:
             yield text
             return
         if row == rows - 1:
-            yield _fitting(text, room - 1) + "…"
+            yield _fitting(text, room - 1) + drawing.cut()
             return
         blank = piece.rfind(" ") + 1
         piece = piece[:blank] if blank > room // 2 else piece
