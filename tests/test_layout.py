@@ -134,6 +134,13 @@ def test_packaging_is_no_package():
     assert not (ROOT / "packaging/__init__.py").exists()
 
 
+def test_no_test_depends_on_what_lies_on_the_machine():
+    """What must not be there is `/proc/nowhere`, or below `tmp_path`: any other path may exist somewhere."""
+    said = "/non" + "existent"
+    code = [path for end in ("py", "c", "sh") for path in sorted((ROOT / "tests").rglob("*." + end))]
+    assert [str(path.relative_to(ROOT)) for path in code if said in path.read_text("utf-8", "replace")] == []
+
+
 def test_modules_are_called_after_one_idea():
     assert not [str(path) for path in files() if path.suffix == ".py" and path.stem in NO_NAMES]
 

@@ -46,13 +46,13 @@ def test_sound_settings_are_said_in_one_line(tmp_path: Path, conf: str) -> None:
 
 def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
     """Keys that are not known, values out of bounds, files that are not there: a line each, and each names its key."""
-    text = 'conf = "/nonexistent/front.conf"\nsocket = "%s"\nmetrics = "0.0.0.0:80"\nworkers = -1\nlgo = "text"\n' % (
+    text = 'conf = "/proc/nowhere/front.conf"\nsocket = "%s"\nmetrics = "0.0.0.0:80"\nworkers = -1\nlgo = "text"\n' % (
         "/" + "x" * 120
     )
     done = check(tmp_path, text + 'events_users = ["nobody-of-this-name"]\n[keep]\ndays = 0\n')
     assert done.exit_code == 2
     lines = done.output.splitlines()
-    for word in ("workers: ", "lgo: ", "keep.days: ", "conf: /nonexistent/front.conf: no such file", "socket: ",
+    for word in ("workers: ", "lgo: ", "keep.days: ", "conf: /proc/nowhere/front.conf: no such file", "socket: ",
                  "metrics: ", "events_users: "):  # fmt: skip
         assert [line for line in lines if word in line and line.startswith("maple-daemon: ")], (word, lines)
 

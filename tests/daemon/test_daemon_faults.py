@@ -186,7 +186,7 @@ def test_where_nobody_listens_the_script_goes_as_written(stand: Stand, tmp_path:
         elif what == "a folder":
             os.mkdir(path)
         elif what == "a link to nothing":
-            os.symlink("/nonexistent/socket", path)
+            os.symlink("/proc/nowhere/socket", path)
         without_helper(stand, path)
         as_bare(stand)
     finally:

@@ -201,7 +201,7 @@ def asks_again(daemon: Daemon, what: Request) -> Reply | None:
 def _found(code: str, says: str = "something") -> bytes:
     """What a helper tells: a finding, and a file that there is none of."""
     finding = Finding(code, says, None, True, "", (), "", "")
-    return packing.pack(Decision("findings", (finding,)), (FileFacts(b"/nonexistent/file", b""),))
+    return packing.pack(Decision("findings", (finding,)), (FileFacts(b"/proc/nowhere/file", b""),))
 
 
 def teaching(nonce: bytes, data: bytes) -> bytes:
@@ -267,14 +267,14 @@ LIES = {
     "a code of his own": _found("hello-from-alice"),
     "a reason of his own": packing.pack(
         Decision("repaired", (), None, Rewritten(b"x", (b"sbatch", b"job.sh"), ("y",), ((1, "hello-from-alice"),))),
-        (FileFacts(b"/nonexistent/file", b""),),
+        (FileFacts(b"/proc/nowhere/file", b""),),
     ),
     "no JSON": b"\xff" * 1000,
     "very deep": b"[" * 500_000,
     "very long": b'{"x":[' + b"1," * 600_000 + b"1]}",
     "many findings": packing.pack(
         Decision("findings", tuple(Finding("MPL304", str(n), None, True, "", (), "", "") for n in range(900))),
-        (FileFacts(b"/nonexistent/file", b""),),
+        (FileFacts(b"/proc/nowhere/file", b""),),
     ),
     "another verdict": _found("MPL304").replace(b'"findings",', b'"hello",', 1),
     "lines that are none": packing.pack(Decision("clean"), (FileFacts(b"/x", b""),)).replace(b"[]", b"[[1,2,3]]", 1),

@@ -118,7 +118,7 @@ def cluster(recorded: Recorded, nodes: dict[str, Any] = NODES, with_json: bool =
 def drafted(recorded: Recorded, tmp_path: Path) -> tuple[SiteFile, str]:
     """Return the draft, checked as lint does, and its text."""
     made = draft(
-        Asking({"PATH": str(recorded.folder) + ":/usr/bin:/bin", "PBS_CONF_FILE": "/nonexistent"}),
+        Asking({"PATH": str(recorded.folder) + ":/usr/bin:/bin", "PBS_CONF_FILE": "/proc/nowhere"}),
         "ours",
         TODAY,
         str(tmp_path),

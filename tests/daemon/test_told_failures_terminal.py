@@ -71,7 +71,7 @@ def test_maple_ends_with_it_on_a_terminal(cluster: Cluster, tmp_path: Any) -> No
 def test_the_job_that_is_looked_at_is_not_told_of(cluster: Cluster, tmp_path: Any) -> None:
     """`maple-fix 4711` has said it already; the exit code is its own."""
     ended(cluster, "4711")
-    shown, code = maple(cluster, str(tmp_path), "4711", code=FIX, PATH="/nonexistent")
+    shown, code = maple(cluster, str(tmp_path), "4711", code=FIX, PATH="/proc/nowhere")
     assert code in (1, 2) and b"failed after" not in shown
     assert b"4711" not in maple(cluster, str(tmp_path), "explain", "MPL301")[0]
 

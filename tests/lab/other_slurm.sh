@@ -17,7 +17,7 @@ echo "deb [signed-by=$key] ${mirror:?"no archive of Debian is known to apt here"
 : >"$made/apt/status"
 cat >"$made/apt/apt.conf" <<END
 Dir::Etc::SourceList "$made/apt/sources.list";
-Dir::Etc::SourceParts "/nonexistent";
+Dir::Etc::SourceParts "/proc/nowhere";
 Dir::State::Lists "$made/apt/lists";
 Dir::State::Status "$made/apt/status";
 Dir::Cache::Archives "$made/apt/archives";

@@ -97,7 +97,7 @@ FAULTS = {
         {"front.conf"},
     ),
     "the interpreter is gone": (
-        lambda c: replace(c.release / "etc/front.conf", "python=/", "python=/nonexistent/"),
+        lambda c: replace(c.release / "etc/front.conf", "python=/", "python=/proc/nowhere/"),
         {"python"},
     ),
     "the real command is gone": (lambda c: c.real.unlink(), {"sbatch"}),

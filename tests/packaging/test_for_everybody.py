@@ -149,5 +149,5 @@ def test_a_wheel_built_beside_a_compiler_holds_a_front_that_runs(tmp_path):
         pages = {name.partition("share/doc/maple/")[2] for name in parts.namelist()} - {""}
     assert pages == {str(page.relative_to(root / "docs")) for page in (root / "docs").rglob("*") if page.is_file()}
     front.chmod(0o755)
-    done = subprocess.run([front], env={"PATH": "/nonexistent"}, capture_output=True, check=False)
+    done = subprocess.run([front], env={"PATH": "/proc/nowhere"}, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (127, b"maple: cannot run the real sbatch: No such file or directory\n")

@@ -316,7 +316,7 @@ REFUSALS = {
     "no such mode": (["--mode", "repare"], "choose one of off, observe, warn, repair"),
     "the folder of the real command": (["--bin", "REAL"], "holds the real sbatch"),
     "a folder others may write": (["--prefix", "OPEN"], "is writable by everybody"),
-    "a real command that is not there": (["--real-sbatch", "/nonexistent/sbatch"], "is not there or not executable"),
+    "a real command that is not there": (["--real-sbatch", "/proc/nowhere/sbatch"], "is not there or not executable"),
     "no Python": (["--python", "/bin/true"], "does not answer as Python"),
     "a relative Python": (["--python", "python3"], "is a relative path"),
     "a Python others may write": (["--python", "OPEN/python"], "is writable by everybody"),

@@ -48,7 +48,7 @@ def test_it_runs_the_release_alone(served):
     release, told = served
     assert Path(told["child"]).is_relative_to(release.root) and "child_path" not in told
     program = (
-        "import runpy, sys; sys.argv[1:] = ['/nonexistent', 'ab'];"
+        "import runpy, sys; sys.argv[1:] = ['/proc/nowhere', 'ab'];"
         "made = runpy.run_path(%r); sys.path[:0] = [made['_FOLDER']];"
         "import maple_agents.admission.messages, maple_submit_filter.host.configuration, yaml;"
         "print(*(one.__file__ for one in sys.modules.values() if getattr(one, '__file__', None)), sep='\\n')"
@@ -123,6 +123,6 @@ def test_what_not_everybody_may_read_is_not_taken(tmp_path):
 
 def test_an_interpreter_that_is_too_old_is_not_taken(monkeypatch):
     """What reads configs needs 3.11; the helper does not."""
-    monkeypatch.setattr(sys, "executable", "/nonexistent/python3")
+    monkeypatch.setattr(sys, "executable", "/proc/nowhere/python3")
     monkeypatch.setattr(reading_child, "inspect", lambda path: Interpreter(Path(path), (3, 9, 2)))
     assert reading_child.python_for(Interpreter(SYSTEM, (3, 9, 2))) is None

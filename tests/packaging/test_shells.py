@@ -33,7 +33,7 @@ def environment(folder: Path) -> dict[str, str]:
     """A user's, on a machine where Maple's commands are on PATH."""
     return {
         "PATH": f"{COMMANDS}:/usr/bin:/bin", "HOME": str(folder), "TERM": "dumb", "LANG": "C.UTF-8", "PS1": "> ",
-        "COLUMNS": "200", "MAPLE_SOCKET": "/nonexistent/socket",
+        "COLUMNS": "200", "MAPLE_SOCKET": "/proc/nowhere/socket",
     }  # fmt: skip
 
 

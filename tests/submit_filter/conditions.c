@@ -43,7 +43,7 @@ static void add_condition(struct buffer *to, const char *path) {
 
 /* A reply that holds: some files are there, some are not. */
 static void sound(struct buffer *to, unsigned files) {
-    static const char *const paths[] = {"/etc/passwd", "/usr", "/nonexistent/x", "/dev/null", "/bin/sh", "nothing here"};
+    static const char *const paths[] = {"/etc/passwd", "/usr", "/proc/nowhere/x", "/dev/null", "/bin/sh", "nothing here"};
     static const unsigned char changed = 3;
     add(to, "MPR1\0\0\0\0", 8);
     add_field(to, 1, MINE.nonce, NONCE_SIZE);

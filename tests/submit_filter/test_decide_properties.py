@@ -55,7 +55,7 @@ thorough = settings(max_examples=150, deadline=None, suppress_health_check=list(
 
 
 def decided(script: bytes, at: Site = GENERIC_SLURM, words: tuple[bytes, ...] = (b"job.sh",)) -> Decision:
-    return decide(Submission("slurm", (b"sbatch", *words), script, "file", b"job.sh", b"/nonexistent", 1000, {}), at)
+    return decide(Submission("slurm", (b"sbatch", *words), script, "file", b"job.sh", b"/proc/nowhere", 1000, {}), at)
 
 
 def holds(script: bytes, decision: Decision, at: Site) -> None:
@@ -119,8 +119,8 @@ def test_any_mutant_of_a_known_script_is_left_alone_or_mended_for_good(case: Cas
 
 @pytest.mark.parametrize("case", SCRIPTS, ids=lambda case: case.name)
 def test_a_second_repair_changes_nothing(case: Case) -> None:
-    answer = ask(case, "/nonexistent")
-    second = ask(repaired(case, answer), "/nonexistent")
+    answer = ask(case, "/proc/nowhere")
+    second = ask(repaired(case, answer), "/proc/nowhere")
     assert not second.changed
 
 
@@ -132,5 +132,5 @@ def test_any_command_line_is_answered(words: list[bytes]) -> None:
 
 @pytest.mark.parametrize("case", [case for case in SCRIPTS if case.kind == "right"], ids=lambda case: case.name)
 def test_a_decision_depends_on_nothing_but_what_arrived(case: Case) -> None:
-    asked = submission(case, "/nonexistent")
+    asked = submission(case, "/proc/nowhere")
     assert decide(asked, site(case.site)) == decide(asked, site(case.site))

@@ -108,7 +108,7 @@ def test_known_words_are_never_wrong(shapes: list[list[bytes]]) -> None:
 
 def test_what_only_the_job_knows_stays_unknown() -> None:
     """A command's output, an unread file and a user's variable are never guessed."""
-    words = captured(b'capture $(date) "$(cat /nonexistent-mpl)" $RANDOM; source ./unread.sh; X=1; capture $Y $X')
+    words = captured(b'capture $(date) "$(cat /proc/nowhere)" $RANDOM; source ./unread.sh; X=1; capture $Y $X')
     assert [text.known for text in words[0]] == [False, False, False]
     assert [text.known for text in words[1]] == [False, True]
 

@@ -65,7 +65,7 @@ def test_two_that_only_find_each_other_come_to_an_end(stand: Stand, maple: str) 
 
 def test_a_wrapper_that_calls_the_real_command_is_left_alone(stand: Stand) -> None:
     """Most sites' wrappers do."""
-    seen = wrapped(stand, b'#!/bin/bash\nexec %s "$@"\n' % os.fsencode(stand.real), "/nonexistent")
+    seen = wrapped(stand, b'#!/bin/bash\nexec %s "$@"\n' % os.fsencode(stand.real), "/proc/nowhere")
     assert seen.exit == 0 and seen.script == ASKED + b"# fixed\n"
     assert b"MAPLE" not in b"".join(seen.values(b"env"))
 

@@ -267,7 +267,7 @@ _NO_IDS = ("../../x", "ABCDEF", "0" * 65, "-c", "a b", "0\0")
         lambda place: place.fields.clear(),
         lambda place: place.configure(child=None),
         lambda place: place.configure(child="relative/child.py"),
-        lambda place: place.configure(child_python="/nonexistent/python3"),
+        lambda place: place.configure(child_python="/proc/nowhere/python3"),
         *(lambda place, bad=bad: place.fields.update(read=bad) for bad in _NO_IDS),
     ],
 )  # fmt: skip
@@ -376,7 +376,7 @@ def test_files_beyond_those_that_are_looked_at_may_have_changed(place: Place) ->
 
 def test_a_wish_holds_though_the_answer_does_not(place: Place) -> None:
     """A file that the decision took has changed, so the helper decides; the reading is wanted all the more."""
-    place.fields["conditions"] = (FileFacts(b"/nonexistent", b"1 2 3"),)
+    place.fields["conditions"] = (FileFacts(b"/proc/nowhere", b"1 2 3"),)
     place.stand.helper("fixes", socket=place.folder + "/d", socket_ms=20000, child=CHILD, report=place.children.path)
     assert place.stand.run(True, ["job.sh"]).script == ASKED + b"# fixed\n"
     told = place.children.next()

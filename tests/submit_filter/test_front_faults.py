@@ -137,7 +137,7 @@ def processes_with(text: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", ["/nonexistent/python3", "/etc/passwd", "/"])
+@pytest.mark.parametrize("path", ["/proc/nowhere/python3", "/etc/passwd", "/"])
 def test_an_interpreter_that_is_gone_is_not_missed(stand: Stand, path: str) -> None:
     """Nor one that cannot be run."""
     stand.configure(python=path, helper=os.path.join(stand.helpers, "fixes.py"))
@@ -289,7 +289,7 @@ def test_a_stale_socket_is_passed_over(stand: Stand, socket_path: str) -> None:
 # -- the user's folders ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cache", [None, "", "relative", "/proc/nonexistent", "/proc", "/dev/null"])
+@pytest.mark.parametrize("cache", [None, "", "relative", "/proc/nowhere", "/proc", "/dev/null"])
 def test_without_a_cache_the_copy_lies_in_a_folder_of_the_host(stand: Stand, cache: Optional[str]) -> None:
     """Root has no home: it may be anybody's. There is /run/user, and /tmp everywhere."""
     seen = stand.run(True, ["job.sh"], environment={"XDG_CACHE_HOME": cache, "HOME": cache})
@@ -416,22 +416,22 @@ def test_a_named_pipe_is_left_unread(stand: Stand) -> None:
 # -- the environment ------------------------------------------------------------------------------------------------
 
 HOSTILE = {
-    "PYTHONPATH": "/nonexistent",
-    "PYTHONHOME": "/nonexistent",
-    "PYTHONSTARTUP": "/nonexistent",
+    "PYTHONPATH": "/proc/nowhere",
+    "PYTHONHOME": "/proc/nowhere",
+    "PYTHONSTARTUP": "/proc/nowhere",
     "PYTHONINSPECT": "1",
     "PYTHONDEBUG": "1",
-    "LD_LIBRARY_PATH": "/nonexistent",
-    "LD_PRELOAD": "/nonexistent.so",
+    "LD_LIBRARY_PATH": "/proc/nowhere",
+    "LD_PRELOAD": "/proc/nowhere.so",
     "LANG": None,
     "LC_ALL": "xx_YY.nothing",
-    "TMPDIR": "/nonexistent",
-    "PATH": "/nonexistent",
+    "TMPDIR": "/proc/nowhere",
+    "PATH": "/proc/nowhere",
     "IFS": " x",
-    "BASH_ENV": "/nonexistent",
-    "ENV": "/nonexistent",
-    "SLURM_CONF": "/nonexistent",
-    "PBS_CONF_FILE": "/nonexistent",
+    "BASH_ENV": "/proc/nowhere",
+    "ENV": "/proc/nowhere",
+    "SLURM_CONF": "/proc/nowhere",
+    "PBS_CONF_FILE": "/proc/nowhere",
     "PBS_DPREFIX": "#",
     "MAPLE_X": "y" * 100000,
 }

@@ -250,7 +250,7 @@ def test_nobody_silences_another_s_audit(stand: Stand, taken: str) -> None:
         make: dict[str, Callable[[], Any]] = {
             "a file": lambda: open(path, "w").close(),  # noqa: B023
             "many": lambda: open(path, "w").close(),  # noqa: B023
-            "a link": lambda: os.symlink("/nonexistent/x", path),  # noqa: B023
+            "a link": lambda: os.symlink("/proc/nowhere/x", path),  # noqa: B023
             "a folder": lambda: os.mkdir(path),  # noqa: B023
             "a pipe": lambda: os.mkfifo(path),  # noqa: B023
         }

@@ -164,7 +164,7 @@ def test_the_self_test_runs_the_front_as_qsub(cluster: Cluster) -> None:
 
     assert selftest.commands(release) == ["qsub"]
     values = settings.values(release)
-    release.config.write_bytes(settings.text({**values, "helper": "/nonexistent"}))
+    release.config.write_bytes(settings.text({**values, "helper": "/proc/nowhere"}))
     release.config.chmod(0o644)
     assert selftest.run(release).state == "wrong"
 

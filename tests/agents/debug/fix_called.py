@@ -54,7 +54,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG", "TMPDIR") if name in os.environ}
     own = {
         "HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "XDG_CACHE_HOME": str(home / "cache"),
-        "XDG_CONFIG_HOME": str(home / "config"), "MAPLE_SOCKET": "/nonexistent/socket", "TERM": "dumb",
+        "XDG_CONFIG_HOME": str(home / "config"), "MAPLE_SOCKET": "/proc/nowhere/socket", "TERM": "dumb",
     }  # fmt: skip
     return {**kept, **own, **more}
 

@@ -158,7 +158,7 @@ def test_root_diagnoses_nothing(state: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_logs_that_the_epilogue_names_are_read(state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As PBS has them on the node, where no scheduler answers."""
-    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setenv("PATH", "/proc/nowhere")
     monkeypatch.chdir(tmp_path)
     log = tmp_path / "30.pbs01.ER"
     log.write_text('Traceback (most recent call last):\n  File "/w/a.py", line 1, in <module>\n%s\n' % LINE)
@@ -189,7 +189,7 @@ def at_the_epilogue(state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "pbs.conf").write_text("PBS_SERVER=pbs01\n")
     monkeypatch.setenv("PBS_CONF_FILE", str(tmp_path / "pbs.conf"))
     monkeypatch.setenv("QSTAT_JOBS", str(tmp_path / "jobs.json"))
-    monkeypatch.setenv("MAPLE_SOCKET", "/nonexistent/socket")
+    monkeypatch.setenv("MAPLE_SOCKET", "/proc/nowhere/socket")
     return tmp_path
 
 

@@ -125,5 +125,5 @@ def status(pid: int) -> str:
 
 def test_whatever_fails_the_end_is_accepted(folder: Path) -> None:
     """An interpreter that is not there; a job that tells nothing."""
-    assert run(folder, Job(), "#!/nonexistent/%s\n") == ["maple: a job was not diagnosed: FileNotFoundError"]
+    assert run(folder, Job(), "#!/proc/nowhere/%s\n") == ["maple: a job was not diagnosed: FileNotFoundError"]
     assert run(folder, object()) == ["maple: a job was not diagnosed: AttributeError"]

@@ -32,7 +32,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("MAPLE_SOCKET", str(tmp_path / "nobody"))
-    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setenv("PATH", "/proc/nowhere")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "state").mkdir()
     return tmp_path / "state" / "maple"

@@ -77,7 +77,7 @@ class Forgetful:
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Forgetful:
     """A Slurm that has forgotten, and no service."""
-    monkeypatch.setenv("MAPLE_SOCKET", "/nonexistent/socket")
+    monkeypatch.setenv("MAPLE_SOCKET", "/proc/nowhere/socket")
     return Forgetful(tmp_path)
 
 

@@ -164,7 +164,7 @@ def test_a_file_that_is_not_ours_to_read_is_said(tmp_path: Path) -> None:
     ("words", "says"),
     [
         ({"logs": [], "script": None}, "nothing to read"),
-        ({"logs": [], "script": "/nonexistent.sh"}, "no such file"),
+        ({"logs": [], "script": "/proc/nowhere.sh"}, "no such file"),
         ({"logs": ["/etc/hostname"], "site_id": "nowhere"}, "there is no such site"),
         ({"logs": ["/etc/hostname"], "state": "dead"}, "there is no such state"),
     ],
@@ -420,7 +420,7 @@ def test_maples_record_tells_what_was_sent_and_what_was_written(remembered: Path
     (remembered / "slurm-4711.out").write_text("x\n")
     os.utime(remembered / "slurm-4711.out", (5100, 5100))
     (remembered / "job.sh").write_bytes(SCRIPT)
-    case = by_job("4711", environ={"PATH": "/nonexistent"})
+    case = by_job("4711", environ={"PATH": "/proc/nowhere"})
     assert (case.ended.state, case.ended.exit_code, case.ended.nodes) == ("failed", 1, ("n1", "n2"))
     assert case.site.id == "ncsa-delta" and case.before == SCRIPT
     assert case.asked is not None and b"srun -n2" in (case.asked.script or b"")
@@ -432,7 +432,7 @@ def test_maples_record_tells_what_was_sent_and_what_was_written(remembered: Path
 def test_a_job_that_neither_knows_is_one_line(remembered: Path) -> None:
     """Why nobody could be asked stands in it."""
     with pytest.raises(Complaint) as caught:
-        by_job("4712", environ={"PATH": "/nonexistent"})
+        by_job("4712", environ={"PATH": "/proc/nowhere"})
     assert (
         caught.value.message.startswith("job 4712: no scheduler could be asked")
         and "--log FILE" in caught.value.message
@@ -453,7 +453,7 @@ def test_a_job_that_nobody_knows_is_found_by_its_files_here(
     """A number that is part of another, a rank, the index of another job's task, data, and another user's files do not
     count.
     """
-    monkeypatch.setenv("MAPLE_SOCKET", "/nonexistent/socket")
+    monkeypatch.setenv("MAPLE_SOCKET", "/proc/nowhere/socket")
     monkeypatch.chdir(tmp_path)
     names = ["slurm-77.out", "train.o77", "train.e77", "x-77-gpu.log", "slurm-77_3.out", "train.o77.3"]
     names += ["slurm-177.out", "slurm-770.out", "model-77.bin", "77", "train.o7", "other-77.log"]
@@ -465,12 +465,12 @@ def test_a_job_that_nobody_knows_is_found_by_its_files_here(
         os.chown(tmp_path / "other-77.log", 65534, 65534)
     else:
         os.unlink(tmp_path / "other-77.log")
-    case = by_job(job, environ={"PATH": "/nonexistent"})
+    case = by_job(job, environ={"PATH": "/proc/nowhere"})
     found = sorted(one.path for one in case.logs)
     assert found == expected and case.ended.id == job and case.ended.state == "unknown"
     assert "reading files with that number in this folder" in case.notes[0]
     with pytest.raises(Complaint):
-        by_job("78", environ={"PATH": "/nonexistent"})
+        by_job("78", environ={"PATH": "/proc/nowhere"})
 
 
 def test_files_that_the_user_names_are_read_first_and_once(remembered: Path) -> None:
@@ -481,7 +481,7 @@ def test_files_that_the_user_names_are_read_first_and_once(remembered: Path) -> 
     names = [str(remembered / "own.log"), str(remembered / "slurm-4711.out"), str(remembered / "nowhere")]
     (remembered / "mine.sh").write_bytes(b"#!/bin/bash\nsrun -n1 x\n")
     case = by_job(
-        "4711", environ={"PATH": "/nonexistent"}, logs=names, script=str(remembered / "mine.sh"), words=["-N3"]
+        "4711", environ={"PATH": "/proc/nowhere"}, logs=names, script=str(remembered / "mine.sh"), words=["-N3"]
     )
     assert [one.path for one in case.logs] == names[:2] and "/nowhere: no such file" in case.missing[0]
     assert case.asked is not None and case.asked.script == b"#!/bin/bash\nsrun -n1 x\n"

@@ -25,7 +25,7 @@ HERE = getpass.getuser()
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """No service remembers anything."""
-    monkeypatch.setenv("MAPLE_SOCKET", "/nonexistent/socket")
+    monkeypatch.setenv("MAPLE_SOCKET", "/proc/nowhere/socket")
 
 
 class Pbs:
@@ -77,7 +77,7 @@ def test_a_task_tells_of_its_array() -> None:
 
 def test_nobody_to_ask_and_nobody_who_answers_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is no service, no scheduler here, or one that refuses, hangs, or talks nonsense."""
-    assert last_failed({"PATH": "/nonexistent", "PBS_CONF_FILE": "/nonexistent"}) is None
+    assert last_failed({"PATH": "/proc/nowhere", "PBS_CONF_FILE": "/proc/nowhere"}) is None
     monkeypatch.setattr(last, "SECONDS", 0.05)
 
     class Wrong(Pbs):
@@ -140,7 +140,7 @@ def test_what_the_controller_has_forgotten_accounting_knows(tmp_path: Path) -> N
         (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")
     for file in tmp_path.iterdir():
         file.chmod(0o755)
-    environ = {"PATH": "%s:/usr/bin:/bin" % tmp_path, "PBS_CONF_FILE": "/nonexistent"}
+    environ = {"PATH": "%s:/usr/bin:/bin" % tmp_path, "PBS_CONF_FILE": "/proc/nowhere"}
     assert last_failed(environ) == Last("51", "many", "out-of-memory", 1763680000)
 
 

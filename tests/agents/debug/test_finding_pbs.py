@@ -76,7 +76,7 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path, double: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     """A folder of the test's own; no service remembers anything."""
-    monkeypatch.setenv("MAPLE_SOCKET", "/nonexistent/socket")
+    monkeypatch.setenv("MAPLE_SOCKET", "/proc/nowhere/socket")
     return Place(tmp_path, double, monkeypatch)
 
 
@@ -269,7 +269,7 @@ def refused(ask: Callable[[], Case]) -> bool:
 
 def test_qstats_own_words_are_read_where_there_is_no_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It prints the submission's words with blanks between them."""
-    monkeypatch.setenv("MAPLE_SOCKET", "/nonexistent/socket")
+    monkeypatch.setenv("MAPLE_SOCKET", "/proc/nowhere/socket")
     folder = tmp_path / "bin"
     folder.mkdir()
     script = tmp_path / "job.sh"

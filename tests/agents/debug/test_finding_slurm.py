@@ -72,7 +72,7 @@ def until(true: Callable[[], bool], seconds: float = 60) -> None:
 @pytest.fixture
 def work(small_lab: Lab, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> Work:
     """A folder of the test's own; no service remembers anything."""
-    monkeypatch.setenv("MAPLE_SOCKET", "/nonexistent/socket")
+    monkeypatch.setenv("MAPLE_SOCKET", "/proc/nowhere/socket")
     os.chmod(str(tmp_path), 0o755)
     return Work(small_lab, str(tmp_path))
 

@@ -43,7 +43,7 @@ def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     monkeypatch.chdir(tmp_path)
     for name in ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
-    monkeypatch.setenv("MAPLE_SOCKET", "/nonexistent/socket")
+    monkeypatch.setenv("MAPLE_SOCKET", "/proc/nowhere/socket")
     monkeypatch.setenv("MAPLE_EMBEDDER", "off")
     monkeypatch.delenv("MAPLE_MODEL", raising=False)
     return (*case(tmp_path, UNSURE, "#!/bin/bash\nsrun python train.py\n"), "--json")

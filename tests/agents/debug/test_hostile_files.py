@@ -103,7 +103,7 @@ def test_ten_thousand_files(tmp_path: Path) -> None:
     for at in range(10_000):
         (tmp_path / ("other-%d.out" % at)).touch()
     (tmp_path / "slurm-4711.out").write_text(LOG)
-    said = fix("4711", "--json", cwd=tmp_path, env={"PATH": "/nonexistent"})
+    said = fix("4711", "--json", cwd=tmp_path, env={"PATH": "/proc/nowhere"})
     assert said.code == 0 and said.cause == "port_in_use"
 
 

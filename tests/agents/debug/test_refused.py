@@ -148,7 +148,7 @@ def test_the_words_are_read_where_they_cannot_be_kept_too(
 ) -> None:
     """A home that is full or away hides nothing."""
     if closed:
-        monkeypatch.setenv("XDG_STATE_HOME", "/nonexistent")
+        monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
     case = refused.by_submission(record().id, "generic-slurm")
     assert Path(case.logs[0].path).read_text().strip() == SAID
 

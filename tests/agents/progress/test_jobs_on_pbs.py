@@ -23,7 +23,7 @@ BEGAN = 1763670010
 @pytest.fixture
 def pbs(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Pbs:
     """A PBS that runs one job, whose output is kept where it was submitted."""
-    monkeypatch.setenv("MAPLE_SOCKET", "/nonexistent/socket")
+    monkeypatch.setenv("MAPLE_SOCKET", "/proc/nowhere/socket")
     double = build(tmp_path_factory.mktemp("libpbs") / "libpbs-double.so")
     (tmp_path / "job.sh").write_text(SCRIPT)
     scenario = Scenario()

@@ -28,7 +28,7 @@ for step in $(seq 1 400); do echo "step $step loss 0.5"; sleep 0.1; done
 @pytest.fixture
 def job(small_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A job that runs."""
-    monkeypatch.setenv("MAPLE_SOCKET", "/nonexistent/socket")
+    monkeypatch.setenv("MAPLE_SOCKET", "/proc/nowhere/socket")
     os.chmod(tmp_path, 0o755)
     (tmp_path / "job.sh").write_text(LOOP)
     (tmp_path / "python").write_text(PROGRAM)

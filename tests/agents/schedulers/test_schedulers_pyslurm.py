@@ -138,7 +138,7 @@ def test_a_child_that_fails_is_the_last_one(pyslurm: Any, does: str) -> None:
         job = scheduler.jobs(["7"])["7"]
         assert (job.state, job.ending.exit_code) == (JobState.FINISHED, 0)
         assert scheduler.why_not and "\n" not in scheduler.why_not and scheduler.via == "Slurm's commands"
-        scheduler._python = ("/nonexistent/never-started",)
+        scheduler._python = ("/proc/nowhere/never-started",)
 
 
 def test_what_pyslurm_prints_itself_is_no_answer(pyslurm: Any) -> None:
@@ -177,7 +177,7 @@ def test_it_is_chosen_where_it_is_installed(recorded: Recorded, monkeypatch: pyt
     """Nobody imports it to find out."""
     squeue_says(recorded)
     recorded.answer("scontrol", ("*", "", "", 0))
-    environ = {"PATH": str(recorded.folder), "PBS_CONF_FILE": "/nonexistent"}
+    environ = {"PATH": str(recorded.folder), "PBS_CONF_FILE": "/proc/nowhere"}
     choosing = sys.modules["maple_agents.ask.schedulers.choose"]
     monkeypatch.setattr(choosing, "is_installed", lambda: True)
     assert isinstance(choose(environ=environ), PySlurm) and "pyslurm" not in sys.modules
