@@ -34,7 +34,8 @@ def _of_mpiexec(link: Link, site: Site, source: bytes) -> Optional[RankWords]:
     from .mpi.layout import EVERY_NAME, NAMES, meant
 
     if foreign(link.argv[0].raw, link.around) and not any(one in source for one in EVERY_NAME):
-        return None  # whose it is, nobody says
+        said = takers(link, site)  # whose it is, its options may say
+        return _words([NAMES[said[0]]]) if len(said) == 1 and link.options else None
     each = [NAMES[maker] for maker in meant(takers(link, site), (plain(source),))]
     if not each:
         return None

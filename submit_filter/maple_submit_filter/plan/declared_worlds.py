@@ -125,7 +125,9 @@ def _was_unseen(old: Step, new: Step, before: Played, after: Played) -> bool:
 
 def _meant(old: Step, new: Step, before: Played, after: Played) -> FrozenSet[World]:
     """Return the worlds that were meant by a launch line, none where that is not known."""
-    full = _full(before.allocation)
+    full = filling(before.allocation)
+    if not old.groups:
+        return frozenset((full,) if full is not None else ())  # its words were not read, or cannot hold
     wanted = set()
     for group in old.groups:
         world = _declared(group, old)
@@ -206,7 +208,7 @@ def _feasible(world: World, group: Group, step: Step, given: Allocation) -> bool
     return not too_wide and not too_deep
 
 
-def _full(given: Allocation) -> Optional[World]:
+def filling(given: Allocation) -> Optional[World]:
     """Return the world that has one rank for each GPU that was asked for."""
     gpus = _gpus(given)
     return World(given.nodes, gpus, given.nodes * gpus) if given.nodes and gpus else None
@@ -216,6 +218,9 @@ def _gpus(given: Allocation) -> Optional[int]:
     """Return the GPUs that the job has on a node: those it asked for, else those of the only kind of node."""
     if given.gpus_per_node is not None:
         return given.gpus_per_node
+    total = given.gpus or given.gpus_asked
+    if total and given.nodes and total % given.nodes == 0:
+        return total // given.nodes
     counts = {kind.gpus for kind in given.node_kinds}
     return next(iter(counts)) if len(counts) == 1 else None
 

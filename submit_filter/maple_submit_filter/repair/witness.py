@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import FrozenSet, Iterator, Optional, Sequence, Set
 
 from ..launchers.registry import AGENTS
-from ..plan.declared_worlds import NODES, WORKERS, lost
+from ..plan.declared_worlds import NODES, WORKERS, filling, lost
 from ..request.slurm import values
 from ..site.facts import Site
 from ..types.edits import Fix
@@ -147,13 +147,14 @@ def _meant(old: Step, new: Step, start: State, end: State) -> bool:
         return not _counts_changed(old, new)
     declared = frozenset(group.declared for group in old.groups if group.declared is not None)
     made = frozenset(group.world_size for group in new.groups)
-    given = start.plan.allocation
-    full = given.nodes * given.gpus_per_node if given.nodes and given.gpus_per_node else None
+    wanted = filling(start.plan.allocation) if _gpus_said(start) else None
+    full = wanted.size if wanted is not None else None
     if old.groups and all(group.launcher not in AGENTS for group in old.groups) and len(declared) == 1:
         return all(group.nodes is not None for group in new.groups) and _outvoted(old.tasks, min(declared), full, made)
     if _counts_changed(old, new):
         return made == {full} and _overruled(start.job, old)
-    return made == declared or not made or (made == {full} and not declared and _own_words(new, start, end))
+    said = bool(declared) and any(link.option(*NODES, *WORKERS) for link in old.links)
+    return made == declared or not made or (made == {full} and not said and _own_words(new, start, end))
 
 
 def _own_words(step: Step, start: State, end: State) -> bool:
@@ -165,6 +166,11 @@ def _own_words(step: Step, start: State, end: State) -> bool:
 
 def _assigned(state: State) -> Set[bytes]:
     return {state.job.source[span.start : span.end] for spans in state.plan.assigned.values() for span in spans}
+
+
+def _gpus_said(state: State) -> bool:
+    given = state.plan.allocation
+    return bool(given.gpus_per_node or given.gpus or given.gpus_asked) or given.shared is False
 
 
 def _outvoted(tasks: Optional[int], declared: int, full: Optional[int], made: FrozenSet[Optional[int]]) -> bool:

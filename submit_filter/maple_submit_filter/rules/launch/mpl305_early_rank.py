@@ -9,7 +9,7 @@ from ...launchers.rank_words import rank_words
 from ...launchers.record import RankWords
 from ...plan import breach_kinds
 from ...site.facts import Site
-from ...types.edits import Edit, Fix, Safety
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
@@ -22,7 +22,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: export RANK=$SLURM_PROCID ... srun python train.py
     Right: srun bash -c 'export RANK=$SLURM_PROCID; exec "$@"' bash python train.py
-    Why:   the batch shell is task 0, so all of them become rank 0 and one port is opened twice. Reported only where the
+    Why:   the batch shell is task 0, so all of them become rank 0 and one port is opened twice; what another launcher
+           would set is empty, and is said in the words of the one that starts the tasks. Reported only where the
            script hands out RANK, WORLD_SIZE and MASTER_ADDR itself and the world is as large as the step.
     """
     for step in plan.steps:
@@ -42,8 +43,48 @@ def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
     usable = words is not None and (words.local or "local-text" not in breach.texts)
     ways = _ways(step, breach, job, words) if words is not None and usable else ()
     fixes = [Fix(tuple(edits), Safety.SAFE, "each task gets its own RANK") for edits in ways if edits]
+    other = _translated(job, words) if words is not None and same is None and not breach.names else []
+    if other and words is not None:
+        says_own = "read what this launcher sets: %s" % words.rank.decode()
+        fixes.insert(0, Fix(tuple(other), Safety.SAFE, says_own))
     at = pointed_at(rank, step)
     return Finding("MPL305", says, at, True, fixes=tuple(fixes), help="set RANK in the task, not in the batch script")
+
+
+_ELSEWHERE = (
+    rb"\$\{?((?:OMPI_COMM_WORLD|MV2_COMM_WORLD|PMI|PMIX)_(?:LOCAL_)?(?:RANK|SIZE)|PALS_(?:LOCAL_)?RANKID|MPI_LOCALRANKID"
+    rb"|SLURM_(?:PROCID|LOCALID))\b"
+)
+
+
+def _escaped(step: Step, job: Job) -> List[Edit]:
+    """Have the line's words for a rank expanded by the task: a backslash in front of each, in double quotes."""
+    import re
+
+    found = re.finditer(rb"(?<!\\)" + _ELSEWHERE, job.source[step.span.start : step.span.end])
+    starts = [step.span.start + match.start() for match in found]
+    return [Edit(Span(start, start), b"\\", "MPL305") for start in starts]
+
+
+def _translated(job: Job, words: RankWords) -> List[Edit]:
+    """Say the launcher's own variables wherever the script reads those of another one, none where one has no match."""
+    import re  # few scripts need it
+
+    edits: List[Edit] = []
+    for match in re.finditer(_ELSEWHERE, job.source):
+        own = _in_words_of(match.group(1), words)
+        if match.group(1) in (words.rank, words.local, words.tasks):
+            continue
+        if not own:
+            return []
+        edits.append(Edit(Span(*match.span(1)), own, "MPL305"))
+    return edits
+
+
+def _in_words_of(variable: bytes, words: RankWords) -> bytes:
+    if b"LOCAL" in variable:
+        return words.local if b"SIZE" not in variable else b""
+    return words.tasks if variable.endswith(b"SIZE") else words.rank
 
 
 def _ways(step: Step, breach: Breach, job: Job, words: RankWords) -> Iterator[Optional[List[Edit]]]:
@@ -53,6 +94,8 @@ def _ways(step: Step, breach: Breach, job: Job, words: RankWords) -> Iterator[Op
         early = [rank, breach.texts.get("local-text")]
         world = breach.texts.get("world-text")
         yield later(early + ([world] if world is not None and not world.raw else []), job.source, "MPL305")
+    if where is None and breach.numbers["rank"] is None:
+        yield _escaped(step, job)
     if where is not None:
         local = breach.texts.get("local-text")
         beside = local.written() if local is not None else None
