@@ -66,8 +66,9 @@ class Made(NamedTuple):
 
 def made(site: str, paradigm: str) -> Made:
     """Return the script of a paradigm on a site. Raises `ValueError` where there is none."""
+    nodes = 1 if paradigms.load(paradigm).processes == "one" else NODES
     said: dict[Name, int | str] = {
-        "site": site, "nodes": NODES, "walltime": "00:30:00", "paradigm": paradigm, "program": PROGRAM,
+        "site": site, "nodes": nodes, "walltime": "00:30:00", "paradigm": paradigm, "program": PROGRAM,
         **SAID[site],
     }  # fmt: skip
     plan = decide_plan(Slots(Slot(name, value, Origin("option")) for name, value in said.items()), cluster(site))
@@ -142,11 +143,14 @@ def _toml(value: str | int) -> str:
 def write(sites: Iterable[str], labs: int = 3) -> dict[str, list[str]]:
     """Run every paradigm on each site and write the records; return what was wrong, by site and paradigm."""
     every = [made(site, paradigm) for site in sites for paradigm in paradigms.names()]
-    found = run([Script(f"{one.site}-{one.paradigm}", one.site, one.script) for one in every], labs)
+    alone = {one.paradigm for one in every if one.plan.paradigm.processes == "one"}
+    scripts = [Script(f"{one.site}-{one.paradigm}", one.site, one.script, one.paradigm in alone) for one in every]
+    found = run(scripts, labs)
     texts: dict[str, list[str]] = {}
     wrong = {}
     for one, ran in zip(every, found):
-        why = list(world(ran.facts, one.plan.layout.nodes, one.plan.layout.ranks_per_node))
+        facts = [{**_OF_ONE, **_said(fact)} for fact in ran.facts] if one.paradigm in alone else ran.facts
+        why = list(world(facts, one.plan.layout.nodes, one.plan.layout.ranks_per_node))
         if ran.state != "COMPLETED" or ran.exit_code:
             why.insert(0, f"{ran.state} {ran.exit_code}")
         texts.setdefault(one.site, []).append(table(one, why))
@@ -157,6 +161,14 @@ def write(sites: Iterable[str], labs: int = 3) -> dict[str, list[str]]:
         with open(os.path.join(FOLDER, f"{site}.toml"), "w", encoding="utf-8") as file:
             file.write("\n".join([HEAD, *tables]))
     return wrong
+
+
+_OF_ONE = {"rank": 0, "local_rank": 0, "world_size": 1}
+
+
+def _said(fact: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of a process that no launcher told of a rank, without what it could not know."""
+    return {name: value for name, value in fact.items() if name not in _OF_ONE or value is not None}
 
 
 def main(argv: Sequence[str]) -> int:

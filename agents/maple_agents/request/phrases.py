@@ -13,7 +13,7 @@ from maple_submit_filter.host import places
 
 from .language.lexemes import SAID, WEAK, WISH, Reading
 from .language.vocabulary import listed, table, texts
-from .language.words import NAME, NUMBER, SIGN, WORD, Token
+from .language.words import NAME, NUMBER, NUMERALS, SIGN, WORD, Token
 
 _WORDS = texts("phrases")
 _WINDOW = 10
@@ -87,7 +87,7 @@ def known() -> dict[str, Phrase]:
     for stem, part in _parts("paradigm"):
         for words in (stem, *part.get("phrases", ())):
             weak = squeezed(words) in _LIBRARIES
-            if squeezed(words) not in found:
+            if squeezed(words) not in found and words not in NUMERALS:
                 found[squeezed(words)] = Phrase("paradigm", stem, WEAK if weak else SAID)
     found.pop("", None)
     return found

@@ -214,6 +214,8 @@ def _paradigms(those: list[Reading], values: set[str]) -> list[Reading]:
     if "3d" in values or {"tensor parallel", "pipeline parallel"} <= values:
         three = [reading for reading in those if reading.value == "3d"]
         return three or [next(reading for reading in those if reading.value == "tensor parallel")._replace(value="3d")]
+    if "single" in values and len(values) > 1:  # "one process" of what was said besides
+        return _paradigms([reading for reading in those if reading.value != "single"], values - {"single"})
     if "accelerate-ddp" in values and "ddp" in values:
         return [reading._replace(strength=SAID) for reading in those if reading.value == "accelerate-ddp"]
     if "accelerate-ddp" in values and len(values) > 1:

@@ -105,7 +105,8 @@ def _fits(launch_file: LaunchFile, paradigm: Paradigm, site: Site, file: SiteFil
     return (
         launch_file.when.scheduler == site.scheduler
         and launch_file.when.launcher in paradigm.launchers
-        and site.launcher(launch_file.when.over) in STATES
+        and (paradigm.processes == "one" or launch_file.when.over in OVER)
+        and (launch_file.when.over not in OVER or site.launcher(launch_file.when.over) in STATES)
         and site.launcher(launch_file.when.launcher) != "absent"
         and _made_by(launch_file, site.maker(launch_file.when.over))
         and _read(launch_file) <= (_told(file.ranks if file else None) or _read(launch_file))
@@ -137,10 +138,12 @@ def _families(names: list[str]) -> frozenset[str]:
 
 def _order(launch_file: LaunchFile, paradigm: Paradigm, site: Site, file: SiteFile | None) -> tuple[int, ...]:
     return (
-        _standing(launch_file.when.launcher, site, file),
+        _standing(launch_file.when.launcher, site, file) if launch_file.when.over in OVER else 0,
         paradigm.launchers.index(launch_file.when.launcher),
-        STATES.index(site.launcher(launch_file.when.over)),
-        OVER.index(launch_file.when.over),  # where nobody knows better, first what comes with the scheduler
+        STATES.index(site.launcher(launch_file.when.over)) if launch_file.when.over in OVER else 0,
+        OVER.index(launch_file.when.over)
+        if launch_file.when.over in OVER
+        else 0,  # where nobody knows better, first what comes with the scheduler
     )
 
 

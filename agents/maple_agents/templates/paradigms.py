@@ -10,7 +10,7 @@ from ..base.tables import Part, paths, read
 
 KIND = "paradigm"
 Divided = Literal["parameters", "gradients", "optimizer"]
-Launcher = Literal["torchrun", "accelerate", "deepspeed", "python"]
+Launcher = Literal["torchrun", "accelerate", "deepspeed", "python", "plain"]
 
 
 class Paradigm(Part):
@@ -18,9 +18,10 @@ class Paradigm(Part):
 
     *phrases*: what people call it, for the grammar of requests. *says*: what it is, for people and for retrieval;
     *described*: the same in words that people use who do not know its name, a sentence each, for retrieval alone.
-    *launchers*: what starts it, the best first; "python" is a program that the outer launcher starts rank by rank.
-    *divides*: what each rank holds only its share of. *mini_app*: what proves a launch of it. *around*: what the
-    program needs that is not in the script (a DeepSpeed configuration), a sentence each.
+    *launchers*: what starts it, the best first; "python" is a program that the outer launcher starts rank by rank,
+    "plain" one that needs no launcher. *processes*: a process for each GPU, for each node, or one. *divides*: what each
+    rank holds only its share of. *mini_app*: what proves a launch of it. *around*: what the program needs that is not
+    in the script (a DeepSpeed configuration), a sentence each.
     """
 
     title: str
@@ -29,7 +30,8 @@ class Paradigm(Part):
     described: list[str] = []
     launchers: Annotated[list[Launcher], Field(min_length=1)]
     divides: list[Divided] = []
-    mini_app: Literal["ddp", "fsdp", "zero3", "accelerate_ddp", "three_d"]
+    processes: Literal["gpu", "node", "one"] = "gpu"
+    mini_app: Literal["ddp", "fsdp", "zero3", "accelerate_ddp", "three_d", "dry"]
     around: list[str] = []
 
 

@@ -104,6 +104,8 @@ def why(plan: Plan) -> str:
     nodes, each, ranks = plan.layout.nodes, plan.layout.ranks_per_node, plan.layout.ranks
     world = "%d x %d are %d ranks." % (nodes, each, ranks) if nodes > 1 else "%d in all." % ranks
     launcher = plan.launch.when.launcher
+    if plan.paradigm.processes != "gpu" and each == 1:
+        return "One process%s, which has all GPUs there. %s" % (" on each node" if nodes > 1 else "", world)
     if launcher not in AGENTS:
         return "One task for each rank. %s" % world
     agent = AGENTS[launcher]

@@ -97,7 +97,7 @@ def _said(case: dict[str, Any], answer: dict[str, Any]) -> Iterator[tuple[str, b
         named = PARADIGMS.get(case["paradigm"], case["paradigm"])
         yield "paradigm=%s" % case["paradigm"], final.get("paradigm") == named
     if "launcher" in case and script:
-        yield "launcher=%s" % case["launcher"], bool(re.search(r"\b%s\b" % case["launcher"], script))
+        yield "launcher=%s" % case["launcher"], bool(re.search(r"\b%s\d?\b" % case["launcher"], script))
     for key in IN_SCRIPT:
         if key in case and key not in must:
             yield "%s=%s" % (key, case[key]), str(case[key]) in everywhere

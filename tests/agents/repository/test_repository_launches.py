@@ -32,7 +32,7 @@ def launches(site_id: str, *names: str) -> dict[str, LaunchFile]:
     return {made.name: made for paradigm in known for made in catalogue.fitting(paradigm, one.site, one.file)}
 
 
-WAYS = [(site_id, name) for site_id in SITES for name in launches(site_id)]
+WAYS = [(site_id, name) for site_id in SITES for name in launches(site_id) if not name.startswith("plain")]
 
 
 @cache
@@ -75,9 +75,19 @@ def test_every_rank_sees_the_devices_of_its_node(site_id: str, name: str) -> Non
 def test_one_node_is_a_world_of_its_own(site_id: str) -> None:
     each = SITES[site_id].gpus
     for name, one in launches(site_id).items():
-        if catalogue.suits(one, each):
+        if catalogue.suits(one, each) and (site_id, name) in WAYS:
             group = world(site_id, name, 1)
             assert (name, group.world_size, len(group.processes)) == (name, each, each)
+
+
+@pytest.mark.parametrize("site_id", SITES)
+def test_one_process_needs_no_launcher(site_id: str) -> None:
+    """The batch shell starts it as it was said, once; several nodes are never started so."""
+    one = site(site_id)
+    first = catalogue.fitting(paradigms.load("single"), one.site, one.file)[0]
+    group = world(site_id, first.name, 1)
+    assert first.when.over in ("sbatch", "qsub") and (len(group.processes), group.declared) == (1, 1)
+    assert not any(made.when.over == first.when.over for made in launches(site_id, "jax", "ddp").values())
 
 
 def test_a_single_rank_is_no_case_for_accelerate_launch() -> None:

@@ -21,14 +21,15 @@ _SLOT = re.compile(r"(?<!\$)\{([^{}]*)\}")
 
 
 class When(Table):
-    """The exact slots that the template is for. *over*: the launcher that starts *launcher* on the nodes.
+    """The exact slots that the template is for. *over*: the launcher that starts *launcher* on the nodes, or the
+    command whose batch shell is all that starts it ("plain").
 
     *maker*: whose program that launcher has to be, "" for any. *ranks*: how many ranks it needs, "" for any number.
     """
 
     scheduler: Literal["slurm", "pbs"]
-    launcher: Literal["torchrun", "accelerate", "deepspeed", "python"]
-    over: Literal["srun", "ibrun", "mpirun", "mpiexec"]
+    launcher: Literal["torchrun", "accelerate", "deepspeed", "python", "plain"]
+    over: Literal["srun", "ibrun", "mpirun", "mpiexec", "sbatch", "qsub"]
     maker: Literal["", "pals", "hydra", "openmpi", "intelmpi"] = ""
     ranks: Literal["", ">1"] = ""
 
@@ -48,7 +49,7 @@ class LaunchFile(Table):
     """A launch template. *launch*: words from outside in, with slots; first those of `when.over`.
 
     *before*: lines in front of the launch line, in the batch shell, that set what it names (MASTER_ADDR, HOSTFILE).
-    The program stands behind the last word of *launch*; a template of "python" ends with that word, which gives way
+    The program stands behind the last word of *launch*; that of "python" or "plain" ends with python, which gives way
     to an interpreter of the program's own.
     """
 

@@ -206,8 +206,12 @@ OTHERS = (
 
 
 def load() -> dict[str, Paradigm]:
-    """Return every paradigm of the repository by its name. Raises `ValueError` where a file is wrong."""
-    return {name: paradigms.load(name) for name in paradigms.names()}
+    """Return every paradigm that a description may mean, by its name; one process, or JAX, is said, and never guessed.
+
+    Raises `ValueError` where a file is wrong.
+    """
+    every = {name: paradigms.load(name) for name in paradigms.names()}
+    return {name: paradigm for name, paradigm in every.items() if paradigm.processes == "gpu"}
 
 
 def whole(every: Mapping[str, Paradigm]) -> list[Passage]:

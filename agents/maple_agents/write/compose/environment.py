@@ -68,11 +68,14 @@ def _own(plan: Plan) -> bool:
     return bool(plan.said.text("environment") or plan.said.text("container"))
 
 
+_OWN_RANKS = ("python", "plain")  # no agent starts them
+
+
 def _variables(plan: Plan) -> list[str]:
     part, file = plan.cluster.environment, plan.cluster.file
     if part is None or file is None:
         return []
-    agents = part.variables_of_agents if plan.launch.when.launcher != "python" else None
+    agents = part.variables_of_agents if plan.launch.when.launcher not in _OWN_RANKS else None
     transport_variables: list[TransportVariable] = [
         fact(file, key) for key in (part.variables if agents is None else agents)
     ]
@@ -83,7 +86,7 @@ def _variables(plan: Plan) -> list[str]:
 
 def _meant(part: Environment, launcher: str) -> list[str]:
     """Return the key paths of the variables to export where *launcher* starts the ranks; a kept part has no methods."""
-    others: list[str] | None = None if launcher == "python" else getattr(part, "variables_of_agents", None)
+    others: list[str] | None = None if launcher in _OWN_RANKS else getattr(part, "variables_of_agents", None)
     return part.variables if others is None else others
 
 

@@ -60,14 +60,15 @@ def launch(plan: Plan, program: bytes) -> Launched:
     """
     read = read_program(program)
     outer, inner = (filled(words, plan).encode() for words in launch_words(plan))
-    if plan.launch.when.launcher == "python":
+    if plan.launch.when.launcher in ("python", "plain"):
         inner, rest, option = _rank_by_rank(inner, read), read.rest, b""
     else:
         option, rest = words_for_agent(read, plan.launch.when.launcher)
     given = b"env %s " % b" ".join(read.assignments) if read.assignments else b""
     within = given + container_words(plan) + inner
     apart = _NEXT if len(within) + len(rest) > WIDTH else b" "
-    words = read.ahead + outer + (_NEXT + within if within else b"") + apart + (option + b" " if option else b"")
+    within = _NEXT + within if within and outer else within
+    words = read.ahead + outer + within + (apart if outer or within else b"") + (option + b" " if option else b"")
     return Launched(tuple(before(plan)), words, rest)
 
 

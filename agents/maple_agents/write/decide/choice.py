@@ -9,7 +9,7 @@ import re
 from collections.abc import Set
 from typing import TYPE_CHECKING, NamedTuple
 
-from maple_submit_filter.launchers.registry import NAMED, OUTER
+from maple_submit_filter.launchers.registry import AGENTS, NAMED, OUTER
 from maple_submit_filter.site.facts import NodeKind
 
 from ...base.slots import Assumed, Missing, Refused, Slots
@@ -38,6 +38,8 @@ class Load(NamedTuple):
         """Tell whether weights, gradients and optimizer states fit; None where that is not known."""
         if self.parameters is None or self.gpu is None or (self.ranks is None and paradigm.divides):
             return None
+        if paradigm.processes != "gpu":
+            return None  # how such a program holds its model, nobody knows
         return gigabytes(self.parameters, paradigm, self.ranks or 1) <= self.gpu
 
 
@@ -52,11 +54,11 @@ class Chosen(NamedTuple):
 
 
 def choose(slots: Slots, cluster: Cluster, wishes: Set[str], gpu: float | None, ranks: int | None,
-           nodes_said: bool, hints: tuple[Assumed, ...] = ()) -> Chosen:  # fmt: skip
+           nodes: int | None, hints: tuple[Assumed, ...] = ()) -> Chosen:  # fmt: skip
     """Return the paradigm: the one said, else the one hinted at, else DDP where that fits, else a sharded one.
 
-    *gpu*: memory of a device in GB, None not known. *ranks*: of the world, None not known yet. Raises `Refused` where
-    the repository has no such paradigm.
+    *gpu*: memory of a device in GB, *ranks*: of the world, *nodes*: None, each, where it is not known yet.
+    Raises `Refused` where the repository has no such paradigm.
     """
     model = known(slots.text("model"), cluster) if "model" in slots else None
     load = Load(parameters(slots.text("model"), model), gpu, ranks)
@@ -65,9 +67,11 @@ def choose(slots: Slots, cluster: Cluster, wishes: Set[str], gpu: float | None, 
         slots, wishes, name = Slots(slot for slot in slots.values() if slot.name != "paradigm"), {*wishes, name}, ""
     if lighter(wishes):
         load = load._replace(parameters=None)
+    if name == "single" and slots.text("launcher") in AGENTS:
+        name = ""  # "one process" of a launcher that starts the ranks itself
     if name:
         return _said(_known(name, cluster), slots, load, cluster)._replace(model=model)
-    return _unsaid(slots, load, cluster, nodes_said, hints)._replace(model=model)
+    return _unsaid(slots, load, cluster, nodes, hints)._replace(model=model)
 
 
 def _known(name: str, cluster: Cluster) -> Paradigm:
@@ -90,11 +94,12 @@ def _said(paradigm: Paradigm, slots: Slots, load: Load, cluster: Cluster) -> Cho
     return Chosen(paradigm, None, missing=(Missing("paradigm", says + anyway, choices),))
 
 
-def _unsaid(slots: Slots, load: Load, cluster: Cluster, nodes_said: bool, hints: tuple[Assumed, ...]) -> Chosen:
+def _unsaid(slots: Slots, load: Load, cluster: Cluster, nodes: int | None, hints: tuple[Assumed, ...]) -> Chosen:
     hinted = next(
         (assumed for assumed in hints if assumed.slot == "paradigm" and assumed.value in cluster.paradigms), None
     )
-    first = hinted or _by_launcher(slots) or Assumed("paradigm", "ddp", _fitting_ddp(load, cluster))
+    first = hinted or _by_launcher(slots) or _alone(slots, load, cluster, nodes)
+    first = first or Assumed("paradigm", "ddp", _fitting_ddp(load, cluster))
     paradigm = cluster.paradigms[str(first.value)]
     if load.fits(paradigm) is not False:
         return Chosen(paradigm, None, (first,))
@@ -108,7 +113,7 @@ def _unsaid(slots: Slots, load: Load, cluster: Cluster, nodes_said: bool, hints:
             return Chosen(cluster.paradigms[name], None, (Assumed("paradigm", name, why),))
     sharded = cluster.paradigms[_SHARDED[0]]
     says = "%s; %s" % (why, _instead((), load, cluster))
-    slot = Missing("paradigm", says, _lora(load, ())) if nodes_said else Missing("nodes", says)
+    slot = Missing("paradigm", says, _lora(load, ())) if nodes is not None else Missing("nodes", says)
     return Chosen(sharded, None, missing=(slot,))
 
 
@@ -125,6 +130,20 @@ def _by_launcher(slots: Slots) -> Assumed | None:
     if launcher not in _OF_LAUNCHER:
         return None
     return Assumed("paradigm", _OF_LAUNCHER[launcher], "%s was said" % launcher)
+
+
+_AS_IT_IS = re.compile(r"(?:\S*/)?python[\d.]*\s|(?:vllm|sglang|ollama)\s")  # a command that starts itself
+
+
+def _alone(slots: Slots, load: Load, cluster: Cluster, nodes: int | None) -> Assumed | None:
+    """Return that the program is one process: for one rank, or where its whole command was said, and one node."""
+    if "launcher" in slots or "single" not in cluster.paradigms or load.fits(cluster.paradigms["ddp"]) is False:
+        return None
+    if load.ranks == 1:
+        return Assumed("paradigm", "single", "there is one rank")
+    if nodes == 1 and "ranks_per_node" not in slots and _AS_IT_IS.match(slots.text("program")):
+        return Assumed("paradigm", "single", "the command was said as it is; one rank for each GPU: say DDP")
+    return None
 
 
 def _fitting_ddp(load: Load, cluster: Cluster) -> str:
@@ -275,7 +294,8 @@ def choose_launcher(slots: Slots, paradigm: str, cluster: Cluster, ranks: int) -
 
 
 def _is(launch_file: LaunchFile, launcher: str) -> bool:
-    return launch_file.when.launcher == launcher or NAMED[launch_file.when.over].name == launcher
+    over = launch_file.when.over
+    return launch_file.when.launcher == launcher or over in NAMED and NAMED[over].name == launcher
 
 
 def _none(launcher: str, paradigm: str, launch_files: tuple[LaunchFile, ...], cluster: Cluster) -> str:

@@ -89,19 +89,39 @@ def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lac
         assumed += [Assumed("nodes", 1, "no number was given")]
     gpu = choice.of_device(cluster, spot.kinds) if spot.kinds else None
     ranks = nodes * spot.fitted.ranks_per_node if nodes is not None else None
-    chosen = choice.choose(slots, cluster, asked.wishes, gpu, ranks, spot.fitted.nodes is not None, asked.hints)
+    chosen = choice.choose(slots, cluster, asked.wishes, gpu, ranks, spot.fitted.nodes, asked.hints)
     missing += [one for one in chosen.missing if one.slot not in {each.slot for each in missing}]
-    assumed += chosen.assumed
+    spot, reasons = _by_processes(spot, nodes, chosen, asked)
+    assumed = [*(one for one in assumed if one.slot not in {each.slot for each in reasons}), *reasons, *chosen.assumed]
     if missing or nodes is None:
         return Lacking(_in_order(missing), tuple(assumed), chosen.advice)
     return _plan(asked, spot, nodes, chosen, assumed)
+
+
+def _by_processes(
+    spot: Spot, nodes: int | None, chosen: choice.Chosen, asked: Asked
+) -> tuple[Spot, tuple[Assumed, ...]]:
+    """Return the place with the ranks of a program that has one process on a node, or one in all, and why.
+
+    Raises `Refused` where other numbers were said.
+    """
+    processes = chosen.paradigm.processes
+    if processes == "gpu" or processes == "node" and "ranks_per_node" in asked.said:
+        return spot, ()
+    if (nodes or 1) * (asked.said.number("ranks_per_node") or 1) > 1 and processes == "one":
+        raise Refused(
+            "%s is one process on one node; say how it is divided (ddp, jax), or one node" % chosen.paradigm.title
+        )
+    fitted = spot.fitted._replace(ranks_per_node=1)
+    why = () if "ranks_per_node" in asked.said else (Assumed("ranks_per_node", 1, chosen.paradigm.title),)
+    return spot._replace(fitted=fitted), why
 
 
 def _plan(asked: Asked, spot: Spot, nodes: int, chosen: choice.Chosen, assumed: list[Assumed]) -> Plan:
     slots, cluster = asked.said, asked.cluster
     name = next(name for name, paradigm in cluster.paradigms.items() if paradigm is chosen.paradigm)
     launch = choice.choose_launcher(slots, name, cluster, nodes * spot.fitted.ranks_per_node)
-    if "launcher" not in slots:
+    if "launcher" not in slots and launch.when.launcher != "plain":
         shown = launch.when.launcher if launch.when.launcher != "python" else launch.when.over
         assumed.append(Assumed("launcher", shown, "launch template %s, revision %d" % (launch.name, launch.revision)))
     gpus, ranks = spot.fitted.gpus_per_node, spot.fitted.ranks_per_node
@@ -177,6 +197,7 @@ def advice(plan: Plan) -> tuple[str, ...]:
     """Return a sentence for each thing that the script cannot see to itself."""
     return (
         *choice.launcher_advice(plan.launch, plan.paradigm, plan.cluster),
+        *_other_name(plan),
         *(plan.model[0].around if plan.model is not None else ()),
         *_walltime(plan),
         *_queue(plan),
@@ -185,6 +206,13 @@ def advice(plan: Plan) -> tuple[str, ...]:
         *_cards(plan),
         *_without_effect(plan),
     )
+
+
+def _other_name(plan: Plan) -> tuple[str, ...]:
+    """Return that the launcher that was said has another name in the script."""
+    over, said = plan.launch.when.over, plan.said["launcher"].origin.where if "launcher" in plan.said else ""
+    other = next((name for name in ("mpirun", "mpiexec") if name in said.lower() and name != over), "")
+    return ("%s is written as %s here; they are the same launcher." % (other, over),) if other else ()
 
 
 def _walltime(plan: Plan) -> tuple[str, ...]:
