@@ -353,9 +353,21 @@ def test_a_working_directory_that_is_gone_is_no_hindrance(stand: Stand) -> None:
     assert b"cwd No such file or directory" in seen[1].record
 
 
-def test_an_unreadable_script_is_refused_by_the_command_itself(stand: Stand) -> None:
-    """The front says nothing about it."""
-    os.chmod(os.path.join(stand.work, "job.sh"), 0)
+UNREADABLE: dict[str, Callable[[str], None]] = {
+    "gone": lambda path: None,
+    "a folder": os.mkdir,
+    "a link to nothing": lambda path: os.symlink("/proc/nowhere", path),
+    "a link to itself": lambda path: os.symlink(path, path),
+    "of mode 0": lambda path: os.close(os.open(path, os.O_CREAT, 0)),  # which root reads all the same
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_an_unreadable_script_is_refused_by_the_command_itself(stand: Stand, kind: str) -> None:
+    """The front says nothing about it, and the command is run with it."""
+    path = os.path.join(stand.work, "job.sh")
+    os.unlink(path)
+    UNREADABLE[kind](path)
     stand.helper("keeps")
     as_written(stand)
 

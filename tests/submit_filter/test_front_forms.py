@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import Any, Iterator
 
 import pytest
@@ -224,7 +225,9 @@ def test_a_changed_script_is_all_that_changes(fixing: Stand, name: str) -> None:
     """A private copy of the same base name stands in argv; the rest is as it was, and so is the user's file."""
     piped = {"stdin": ASKED} if name == "/dev/stdin" else {}
     words = ["-N2", name, "a b", ""]
+    before = below(fixing.work)
     bare, maple = fixing.both(words, **piped)
+    assert below(fixing.work) == before
     assert maple.script == ASKED + b"# fixed\n"
     assert bare.script == ASKED
     was, now = bare.values(b"argv"), maple.values(b"argv")
@@ -233,6 +236,17 @@ def test_a_changed_script_is_all_that_changes(fixing: Stand, name: str) -> None:
     hidden = (b"argv", b"script", b"fd 0") if piped else (b"argv", b"script")
     assert rest(bare.record, hidden) == rest(maple.record, hidden)
     assert bare[1:] == maple[1:]
+
+
+def below(folder: str) -> dict[str, tuple[int, bytes]]:
+    """When each file below a folder was changed last, and what it holds."""
+    found = {}
+    for parent, _, names in os.walk(folder):
+        for path in (os.path.join(parent, name) for name in names):
+            if stat.S_ISREG(os.lstat(path).st_mode):
+                with open(path, "rb") as file:
+                    found[path] = (os.lstat(path).st_mtime_ns, file.read())
+    return found
 
 
 def rest(record: bytes, hidden: tuple[bytes, ...]) -> list[bytes]:

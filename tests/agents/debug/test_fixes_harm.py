@@ -153,3 +153,29 @@ def test_each_harm_would_be_seen(how: str, old: bytes, new: bytes, says: str) ->
     edit = Edit(Span(at, at + len(old)), new, how)
     made = Cure("script_env", "says", "ask", RIGHT.replace(old, new, 1), fix=Fix((edit,), "ask", "says"))
     assert says in " ".join(harms(Trial(how), made, submission(RIGHT), site("", "slurm")))
+
+
+TAIL = b'#!/bin/bash\n#SBATCH --nodes=1\ntail -n +5 "$0" > train.py\nexec srun python train.py\nprint(1)\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "old", "new", "says"),
+    [
+        (RIGHT, b"export MASTER_ADDR=n1", b"export MASTER_ADDR='n1", "bash would reject"),
+        (RIGHT, b"srun python train.py\n", b"srun python train.py (\n", "bash would reject"),
+        (TAIL, b"tail", b"set -x\ntail", "reads itself by its lines' numbers"),
+        (RIGHT, b"python train.py", b"python train.py \x01", "a control character"),
+        (RIGHT, b"#SBATCH --nodes=2", b"#PBS -l select=2\n#SBATCH --nodes=2", "another scheduler"),
+        (RIGHT, b"srun python train.py", b"srun torchrun --nnodes=2 --nproc_per_node=2 train.py", "in another way"),
+    ],
+)
+def test_each_check_of_a_rule_s_fix_holds_one_of_a_diagnosis_back(
+    before: bytes, old: bytes, new: bytes, says: str
+) -> None:
+    """And what passes them all is not held back."""
+    asked, where = submission(before), site("", "slurm")
+    assert says in treatment.objection(asked, asked._replace(script=before.replace(old, new, 1)), where)
+    harmless = asked._replace(script=before.replace(b"python", b"python3", 1))
+    assert treatment.objection(asked, harmless, where) == ""
+    words = harmless._replace(argv=(b"sbatch", b"--no-such-option", b"job.sh"))
+    assert "would not read it as a job" in treatment.objection(asked, words, where)
