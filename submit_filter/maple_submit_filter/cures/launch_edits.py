@@ -119,9 +119,12 @@ def _cpus_of_one(step: Step, srun: Link, plan: LaunchPlan) -> Optional[int]:
 
 def by_directive(job: Job, plan: LaunchPlan, step: Step, why: str) -> Edits:
     """Ask for one task a node in the directives, where no other step lives by them."""
-    if len(plan.steps) != 1 or step.tasks_per_node is None or step.nodes is None:
+    if len(plan.steps) != 1 or step.nodes is None:
         return None
-    factor = step.tasks_per_node
+    even = step.tasks // step.nodes if step.tasks and step.tasks % step.nodes == 0 else None
+    factor = step.tasks_per_node or even
+    if factor is None:
+        return None
     edits: List[Edit] = []
     wanted: List[Tuple[str, int]] = []
     if "ntasks-per-node" in job.settings:

@@ -23,6 +23,7 @@ WIDEST = 120  # columns of a line that still reads at one glance
 _LEVEL, _LITERAL, _WIDE = 60, 20, 40  # characters that each is worth
 _SHELL = re.compile(rb"\b(?:ba)?sh -c\b|\\\$")
 _NUMBER = re.compile(rb"(?<![\w.$-])\d{1,6}(?![\w.])")
+_DIRECTIVES = (b"#SBATCH", b"#PBS")  # no variable is expanded there
 _MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
 Assigned = Mapping[bytes, Tuple[Span, ...]]
 
@@ -48,7 +49,8 @@ def _levels(edit: Edit, old: bytes) -> int:
 
 def _of_edit(edit: Edit, source: bytes, held: "set[bytes]") -> int:
     old = source[edit.span.start : edit.span.end]
-    literals = sum(number in held for number in _NUMBER.findall(edit.new)) if b"#SBATCH" not in old else 0
+    line = source[source.rfind(b"\n", 0, edit.span.start) + 1 : edit.span.end].lstrip()
+    literals = 0 if line.startswith(_DIRECTIVES) else sum(number in held for number in _NUMBER.findall(edit.new))
     return len(edit.new) + len(old) + _LEVEL * _levels(edit, old) + _LITERAL * literals + _WIDE * _is_wide(edit, source)
 
 

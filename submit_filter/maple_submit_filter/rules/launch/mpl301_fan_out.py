@@ -50,8 +50,9 @@ def _finding(step: Step, breach: Breach, together: int, plan: LaunchPlan, job: J
 def _fixes(step: Step, outer: Link, plan: LaunchPlan, job: Job, site: Site) -> Iterator[Fix]:
     why = "MPL301"
     line = once_a_node(step, outer, plan, why) if outer.name == "srun" else None
-    if outer.name == "mpiexec" and step.nodes:
-        line = _mpiexec(outer, step, site)
+    nodes = step.nodes or plan.allocation.nodes
+    if outer.name == "mpiexec" and nodes:
+        line = _mpiexec(outer, step, nodes, site)
     if line:
         yield Fix(tuple(line), Safety.SAFE, "one %s per node" % step.links[-1].name)
     asked = by_directive(job, plan, step, why) if outer.name not in OUTER or OUTER[outer.name].reads_job else None
@@ -59,15 +60,15 @@ def _fixes(step: Step, outer: Link, plan: LaunchPlan, job: Job, site: Site) -> I
         yield Fix(tuple(asked), Safety.SAFE, "one task, and so one %s, per node" % step.links[-1].name)
 
 
-def _mpiexec(outer: Link, step: Step, site: Site) -> List:  # type: ignore[type-arg]
+def _mpiexec(outer: Link, step: Step, nodes: int, site: Site) -> List:  # type: ignore[type-arg]
     """Give each node one rank: the options of the maker that the line already speaks to."""
     total = outer.option("np", "n")
-    if total is None or total.value_span is None or step.nodes is None:
+    if total is None or total.value_span is None:
         return []
     cpus = _cpus_of_all(outer, step) if takers(outer, site) == ("pals",) else []
     for name, value in (("map-by", b"ppr:1:node"), ("npernode", b"1"), ("ppn", b"1"), ("N", b"1")):
         if outer.option(name) is not None:
-            return put(outer, [(total.name, b"%d" % step.nodes), (name, value), *cpus], "MPL301") or []
+            return put(outer, [(total.name, b"%d" % nodes), (name, value), *cpus], "MPL301") or []
     return []
 
 

@@ -14,6 +14,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
 from .. import rule
+from ..limits import gpu_count
 
 HOSTFILE = "write a line for each node: its name, a blank, and slots=N with the number of its GPUs"
 
@@ -117,27 +118,40 @@ def _in_its_words(step: Step, breach: Breach, job: Job) -> Optional[Fix]:
 
 
 def _slots(step: Step, plan: LaunchPlan, job: Job) -> Tuple[Fix, ...]:
-    """Write slots behind each name where the script itself makes the host file of all nodes."""
+    """Write slots behind each name where the script itself makes the host file of all nodes, or make such a file."""
     option = step.links[-1].option("hostfile")
-    raw = (
-        job.source[option.value_span.start : option.value_span.end] if option is not None and option.value_span else b""
-    )
+    span, number = option.value_span if option is not None else None, _gpus(plan, job)
+    if span is None or not number:
+        return ()
+    says, slots = "slots=%d for each node" % number, b"sed 's/$/ slots=%d/'" % number
+    if job.source[span.start : span.end].strip(b"\"'{}$") == b"PBS_NODEFILE" and step.span.start < span.start:
+        made = slots + b' "$PBS_NODEFILE" > hostfile.$PBS_JOBID; '
+        edits = (
+            Edit(Span(step.span.start, step.span.start), made, "MPL310"),
+            Edit(span, b"hostfile.$PBS_JOBID", "MPL310"),
+        )
+        return (Fix(edits, Safety.ASK, says),)
+    at = _written_at(span, plan, job.source)
+    return (Fix((Edit(Span(at, at), b" | " + slots, "MPL310"),), Safety.SAFE, says),) if at is not None else ()
+
+
+def _gpus(plan: LaunchPlan, job: Job) -> Optional[int]:
+    """Return how many GPUs the job has on each node, None where that is not known."""
     counts = {kind.gpus for kind in plan.allocation.node_kinds}
-    number = plan.allocation.gpus_per_node or (counts.pop() if len(counts) == 1 else None)
-    if not raw or not number:
-        return ()
-    quoted = rb"[\"']?".join((b"", re.escape(raw.strip(b"\"'")), b""))
-    match = re.search(
-        rb"(?m)^[^#\n]*\b(?:scontrol show hostnames?|PBS_NODEFILE|SLURM_JOB_NODELIST)\b[^\n>]*?(?=[ \t]*>[ \t]*%s)"
-        % quoted,
-        job.source,
-    )
-    if match is None or b"slots" in match.group():
-        return ()
-    words = b" | sed 's/$/ slots=%d/'" % number
-    return (
-        Fix((Edit(Span(match.end(), match.end()), words, "MPL310"),), Safety.SAFE, "slots=%d for each node" % number),
-    )
+    asked = (plan.allocation.gpus_per_node, *(gpu_count(job.settings, name) for name in ("gpus-per-node", "gres")))
+    return next((count for count in asked if count), counts.pop() if len(counts) == 1 else None)
+
+
+def _written_at(span: Span, plan: LaunchPlan, source: bytes) -> Optional[int]:
+    """Return where what writes all nodes into the file named at *span* ends, None where it writes slots."""
+    names = [source[span.start : span.end].strip(b"\"'")]
+    for name, places in plan.assigned.items():
+        if any(place.start <= span.start < place.end for place in places):
+            names += [b"$" + name, b"${" + name + b"}"]
+    lists = rb"(?m)^[^#\n]*\b(?:scontrol show hostnames?|PBS_NODEFILE|SLURM_JOB_NODELIST)\b[^\n>]*?"
+    target = rb"(?=[ \t]*>[ \t]*[\"']?(?:%s)[\"']?[ \t]*$)" % rb"|".join(map(re.escape, names))
+    match = re.search(lists + target, source)
+    return match.end() if match is not None and b"slots" not in match.group() else None
 
 
 def _without(step: Step, breach: Breach, job: Job) -> Tuple[Fix, ...]:
