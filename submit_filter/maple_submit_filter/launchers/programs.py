@@ -42,6 +42,7 @@ class Programs:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
+        self._behind_srun = False
         scene.single, scene.destination = single, destination
         self.interpreter = Interpreter(scene, self.execute)
         self.launchers: Dict[bytes, Launch] = registry()
@@ -96,13 +97,15 @@ class Programs:
         names = (*RANK_VARIABLES, *MASKS, HIERARCHY)
         environment = {name: value for name in names for value in [shell.value(name)] if value is not None}
         missing = tuple(name for name in RANK_VARIABLES if not shell.get(name).texts())
-        start = Start(trail, shell.place, None, environment, missing, shell.dropped, tuple(argv), python)
+        start = Start(trail, shell.place, None, environment, missing, shell.dropped, tuple(argv), python, shell.cwd)
         self.scene.starts.append(start)
         self.scene.commands += START
 
     def agent(self, agent: Agent, program: Sequence[Text], shell: Shell, trail: Trail) -> None:
         """Record an agent that starts ranks."""
-        self.scene.starts.append(Start(trail, shell.place, agent, {}, (), shell.dropped, tuple(program), True))
+        self.scene.starts.append(
+            Start(trail, shell.place, agent, {}, (), shell.dropped, tuple(program), True, shell.cwd)
+        )
         self.scene.commands += START
 
     def _nameless(self, argv: List[Text], shell: Shell, trail: Trail) -> None:
@@ -122,16 +125,20 @@ class Programs:
             return
         if name in ELSEWHERE and not harmless(words):
             self.scene.strangers = True
+        self._behind_srun = bool(trail.links) and trail.links[-1].name == "srun"
         content = self._script(argv[0], shell)
         if content is not None:
             self._run(content, argv[1:], shell, trail, b"bash")
             return
+        if self._behind_srun and b"/" not in argv[0].raw:
+            self.scene.misplaced = self.scene.misplaced or self.scene.content(argv[0], shell.cwd) is not None
         self.leaf(argv, shell, trail)
 
     def _script(self, path: Text, shell: Shell) -> Optional[Text]:
         """Return the text of a shell script that the program is, if it can be read."""
-        if b"/" not in path.raw:
-            return None  # looked up along PATH
+        by_srun = self.scene.presumes and self._behind_srun
+        if b"/" not in path.raw and not by_srun:
+            return None  # looked up along PATH, by srun in the folder as well
         content = self.scene.content(path, shell.cwd)
         if content is None:
             return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Dict, List, Optional, Sequence
 
-from ..play.outputs import is_many, node_of
+from ..play.outputs import is_cut, is_many, node_of
 from ..play.scene import Agent, Scene, Start, StepShape
 from ..types.launch_plan import Breach
 from ..types.text import EMPTY, Text, plain
@@ -69,6 +69,8 @@ def _listed(part: Sequence[Start], scene: Scene) -> List[Breach]:
     first, wanted = agent_of(part[0]), wanted_by(part)
     if first.standalone or wanted is None or wanted < 2 or (scene.allocation.nodes or 1) < 2:
         return []
+    if all(is_cut(agent_of(start).master) for start in part):
+        return [Breach(breach_kinds.LIST_SAID, {}, {"master": first.master or EMPTY})]
     if not all(is_many(agent_of(start).master) for start in part):
         return []
     return [Breach(breach_kinds.MASTER_LIST, {"nnodes": wanted}, {"master": first.master or EMPTY})]

@@ -60,6 +60,7 @@ def plan(
         files,
         uses,
         tuple(scene.ended) if not scene.trapped else (),
+        presumes,
         _presumable(scene, shell),
         scene.strangers or scene.hidden,
     )
@@ -193,8 +194,17 @@ def _step(
         tuple(place(text) for text in first.program),
         first.trail.phase,
         first.trail.images,
+        _folder(starts, scene),
         tuple(name for name in first.missing if all(name in start.missing for start in starts)),
     )
+
+
+def _folder(starts: List[Start], scene: Scene) -> bytes:
+    """Return where all of them start, b"" where that is not known; what is presumed lies where the script does."""
+    folders = {start.folder.raw if start.folder is not None else b"" for start in starts}
+    only = next(iter(folders)) if len(folders) == 1 else b""
+    known = bool(only) and b"\0" not in only
+    return only if known else scene.submitted_in.raw if scene.submitted_in is not None else b""
 
 
 def _refusals(shape: Optional[StepShape], sure: bool) -> Tuple[Breach, ...]:

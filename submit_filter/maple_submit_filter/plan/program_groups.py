@@ -7,7 +7,7 @@ from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from ..launchers.devices import seen
 from ..launchers.registry import LAUNCHERS
-from ..play.outputs import is_many, node_of
+from ..play.outputs import is_cut, is_many, node_of
 from ..play.scene import Scene, Start, StepShape
 from ..site.facts import NodeKind
 from ..types.launch_plan import Breach, Group, Process
@@ -186,7 +186,7 @@ def _listed(starts: Sequence[Start]) -> Tuple[Breach, ...]:
     masters = [start.environment.get(b"MASTER_ADDR") for start in starts]
     if len(starts) < 2 or not all(start.python and start.place.node is not None for start in starts):
         return ()
-    if not all(is_many(master) for master in masters):
+    if not all(is_many(master) for master in masters) and not all(is_cut(master) for master in masters):
         return ()
     if len({start.place.node for start in starts}) < 2:
         return ()  # the list of one node is its name

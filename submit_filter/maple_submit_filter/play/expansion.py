@@ -24,6 +24,9 @@ _NODE_NAME = re.compile(rb"\0name:(\d+)\0")
 _BRACE = re.compile(rb"^([^{}]*)\{([^{}]*)\}([^{}]*)$")
 
 
+_CUTS = (b"%", b"%%", b"#", b"##", b"/", b"//", b"substring", b"cut")
+
+
 def derive(what: bytes, texts: Sequence[Text]) -> Text:
     """Return the unknown value of a function of *texts*: equal inputs give equal values.
 
@@ -31,6 +34,9 @@ def derive(what: bytes, texts: Sequence[Text]) -> Text:
     """
     raw = NUL.join(text.raw for text in texts)
     own = b"\0vary:" in raw or b"\0task:" in raw
+    cut = bool(texts) and texts[0].raw == NODE_LIST and what in _CUTS
+    if cut and not any(mark in text.raw for text in texts[1:] for mark in (b"[", b"-")):
+        return plain(token(b"same", b"cutlist%08x" % zlib.crc32(what + NUL + raw)))
     return plain(token(b"vary" if own else b"same", b"f%08x" % zlib.crc32(what + NUL + raw)))
 
 

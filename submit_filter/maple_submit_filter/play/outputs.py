@@ -86,6 +86,11 @@ def is_many(text: Optional[Text]) -> bool:
     return text.known and len(text.raw.split(b"\0")) > 1 and (len(text.raw.split()) > 1 or text.raw.strip() != text.raw)
 
 
+def is_cut(text: Optional[Text]) -> bool:
+    """Return whether a word is a piece of the compressed node list, which is seldom a node's name: `gpu[013-016]`."""
+    return text is not None and text.raw.startswith(b"\0same:cutlist")
+
+
 def run(argv: Sequence[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
     """Return what the command prints, or None when that cannot be known."""
     if not argv or argv[0].open or not argv[0].literal:

@@ -68,6 +68,7 @@ class Start(NamedTuple):
     dropped: Tuple[bytes, ...]  # variables that were set in the parent shell and not exported
     program: Tuple[Text, ...]
     python: bool
+    folder: Optional[Text] = None  # in which it starts
 
 
 class StepShape(NamedTuple):

@@ -31,8 +31,6 @@ _LOOKS = re.compile(
     rb"\bin os\.environ|\bin environ|\bexcept\b|environ\.update|putenv|\bspawn\b|submitit|idr_torch|hostlist"
     rb"|argparse_env|\bload_dotenv|ClusterEnvironment|horovod|\bhvd\b|jax\.distributed|auto_mpi_discovery|cluster_resolver"
 )
-_MOVES = re.compile(rb"(?m)(?:^|[;&|({]|\bthen\b|\bdo\b)\s*(?:cd|pushd|popd)\b\s*(?:--\s*)?([^\n;&|)]*)")
-_STAYS = (b"$SLURM_SUBMIT_DIR", b"$PBS_O_WORKDIR", b"$PWD", b".", b"${SLURM_SUBMIT_DIR}", b"${PBS_O_WORKDIR}")
 
 
 class Program(NamedTuple):
@@ -65,35 +63,21 @@ def programs(plan: LaunchPlan, job: Job) -> Tuple[Program, ...]:
     return _last[0][2]
 
 
-def beside(job: Job, name: bytes) -> Optional[bytes]:
-    """Return the text of a file that launch lines name, from the folder of submission; None where it is not known."""
-    if job.peruse is None or NUL in name or not name.startswith(b"/") and not _starts_there(job):
+def beside(job: Job, name: bytes, step: Step) -> Optional[bytes]:
+    """Return the text of a file that a launch line names, from the folder it starts in; None where it is not known."""
+    if job.peruse is None or NUL in name or not name.startswith(b"/") and not step.folder:
         return None
-    text = job.peruse(name if name.startswith(b"/") else job.submission.cwd.rstrip(b"/") + b"/" + name)
+    text = job.peruse(name if name.startswith(b"/") else step.folder.rstrip(b"/") + b"/" + name)
     return text if text is not None and NUL not in text else None
 
 
-def _starts_there(job: Job) -> bool:
-    return bool(job.submission.cwd) and "chdir" not in job.settings and _stays(job)
-
-
 def _read(plan: LaunchPlan, job: Job) -> Iterator[Program]:
-    if job.peruse is None or not _starts_there(job):
-        return
-    for step in plan.steps:
-        for name in _files(step) if not step.maybe and not step.unknown else ():
-            text = beside(job, name)
+    for step in plan.steps if job.peruse is not None else ():
+        for name in _files(step) if not step.maybe and (not step.unknown or plan.presumes) else ():
+            text = beside(job, name, step)
             if text is not None:
                 yield Program(step, name.rpartition(b"/")[2].decode("utf-8", "replace"), _COMMENT.sub(b"", text))
                 break
-
-
-def _stays(job: Job) -> bool:
-    """Return whether launch lines run in the folder of submission."""
-    targets = [found.strip().strip(b'"') for found in _MOVES.findall(job.source)]
-    if any(target not in _STAYS for target in targets):
-        return False
-    return job.submission.scheduler != "pbs" or bool(targets)
 
 
 def _files(step: Step) -> Tuple[bytes, ...]:

@@ -130,6 +130,7 @@ class Step(NamedTuple):
     program_spans: Tuple[Optional[Span], ...] = ()  # of each word of *program*, None where it is not written as such
     phase: int = 0  # how often the script waited for its background before
     images: Tuple[Tuple[str, Tuple[str, ...]], ...] = ()  # containers it runs in: their runner, and its options' names
+    folder: bytes = b""  # in which its program starts, b"" where that is not known
     lacks: Tuple[bytes, ...] = ()  # rank variables that surely none of its tasks has
 
 
@@ -162,5 +163,6 @@ class LaunchPlan(NamedTuple):
     depends: Tuple[bytes, ...] = ()  # files on disk that were read for it
     uses: Tuple[Noted, ...] = ()  # the words that were expanded and run, and where
     ended: Tuple[Span, ...] = ()  # launch lines whose tasks end while what they began in the background runs
+    presumes: bool = False  # what nobody has read is taken to change nothing
     presumable: bool = False  # something unread may have changed what starts
     strangers: bool = False  # programs that nobody has read run beside, and may start something anywhere

@@ -247,7 +247,10 @@ def meant(makers: Tuple[str, ...], program: Sequence[Text]) -> Tuple[str, ...]:
 
 
 def identify(child: Shell, place: Place, size: Optional[int], names: Names, on_node: Optional[int]) -> None:
-    """Set the variables that tell the rank at *place* who it is; what is not known is a value of its own."""
+    """Set the variables that tell the rank at *place* who it is; what is not known is a value of its own.
+
+    Under Slurm one task of srun, or ssh, starts all ranks of a node, so what srun sets is alike in them.
+    """
     values = ((names.rank, place.task), (names.size, size), (names.local, place.local_task))
     for some, value in (*values, (names.local_size, on_node), (names.node, place.node)):
         for name in some:
@@ -258,7 +261,9 @@ def identify(child: Shell, place: Place, size: Optional[int], names: Names, on_n
     for name in (
         _OF_SRUN if names == UNKNOWN else ()
     ):  # whether srun starts the ranks' daemons, and these differ, depends on the maker
-        child.set(name, plain(token(b"vary", name + place.name)), exported=True)
+        of_node = b"%d" % (place.node or 0) if name != b"SLURM_LOCALID" else b"0"
+        known = child.presumes and place.node is not None and name != b"SLURMD_NODENAME"
+        child.set(name, plain(of_node if known else token(b"vary", name + place.name)), exported=True)
 
 
 def pass_on(link: Link, child: Shell) -> None:

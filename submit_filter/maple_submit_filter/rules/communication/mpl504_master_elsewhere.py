@@ -17,7 +17,7 @@ SAID = {
     breach_kinds.MASTER_ELSEWHERE: "the master address is not the node where rank 0 runs",
     breach_kinds.MASTER_LIST: "the master address is the whole node list, which is not the name of a node",
     breach_kinds.MASTER_OUTSIDE: "the master is a host of its own, and the scheduler chooses the job's nodes",
-    breach_kinds.LIST_SAID: "MASTER_ADDR is the whole node list, which is not the name of a node",
+    breach_kinds.LIST_SAID: "the master is the node list or a piece of it, which is not the name of a node",
 }
 
 

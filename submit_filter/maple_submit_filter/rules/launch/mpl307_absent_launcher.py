@@ -7,6 +7,7 @@ from typing import Iterator, Optional, Tuple
 
 from ...launchers.rank_words import of_site
 from ...launchers.registry import AGENTS, foreign
+from ...play.program_owner import IMAGE
 from ...site.facts import LauncherFact, LaunchTemplate, Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -26,6 +27,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            launch templates; they are taken without asking where the template was verified for this site.
     """
     for step in plan.steps:
+        inside = next((link for link in step.links if link.name == "srun" and IMAGE in link.around), None)
+        if inside is not None and not step.maybe:
+            says, at = "srun is looked for in the image, and few images have it", inside.name_span or step.span
+            yield Finding("MPL307", says, at, help="srun in front, and the container behind it")
         for index, link in enumerate(step.links):
             fact = said_of(link, site)
             if fact is not None and fact.state == "absent":

@@ -41,7 +41,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         if not world or step.maybe or step.breaches:
             continue
         for named in named_values(step.program):
-            text = beside(job, named.value) if named.last in _OPTIONS and named.value.endswith(b".json") else None
+            text = beside(job, named.value, step) if named.last in _OPTIONS and named.value.endswith(b".json") else None
             sizes = _sizes(text) if text is not None else None
             if sizes is not None and sizes.whole != sizes.micro * sizes.passes * world:
                 yield _finding(sizes, world, named, step)

@@ -38,6 +38,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             yield _many_heads(step, heads)
         if b"--block" in step.program and not step.background:
             yield from _stays(step, job.source)
+        if b"--block" not in step.program and step.links and step.links[0].name == "srun" and _ends(step):
+            says = "without --block the step ends at once, and Slurm kills the Ray that it began"
+            yield Finding("MPL328", says, step.span, help="add --block, and & behind the line")
+        if b"--head" not in step.program and _other_port(step, plan):
+            yield Finding("MPL328", "the workers look for the head at another port than it has", step.span,
+                          help="give both the same port")  # fmt: skip
         if b"--head" not in step.program and _address_is_own(step):
             yield _own_address(step, plan, job)
 
@@ -66,6 +72,27 @@ def _stays(step: Step, source: bytes) -> Iterator[Finding]:
     fix = Fix((Edit(Span(end, end), b" &", "MPL328"),), Safety.ASK, "start it in the background")
     yield Finding("MPL328", "--block keeps the script here until the cluster ends, and what follows never starts",
                   step.span, fixes=(fix,), help="put & behind it")  # fmt: skip
+
+
+def _ends(step: Step) -> bool:
+    """Return whether the command is all that a task does: nothing behind it keeps the task."""
+    return len(step.links) == 1 and not step.links[0].quoted and step.links[0].option("het-group") is None
+
+
+def _other_port(step: Step, plan: LaunchPlan) -> bool:
+    heads = [one for one in plan.steps if one.program[:2] == (b"ray", b"start") and b"--head" in one.program]
+    _, colon, port = _address(step).rpartition(b":")
+    return bool(colon) and port.isdigit() and len(heads) == 1 and _port(heads[0]) not in (b"", port)
+
+
+def _port(step: Step) -> bytes:
+    """Return the port of a head, 6379 where none is said, b"" where it is not known."""
+    words = step.program
+    for word, value in zip(words, (*words[1:], b"")):
+        if word == b"--port" or word.startswith(b"--port="):
+            port = word.partition(b"=")[2] or value
+            return port if port.isdigit() else b""
+    return b"6379"
 
 
 def _address(step: Step) -> bytes:
