@@ -19,7 +19,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #SBATCH --array=0-7 --gpus-per-node=1, and torchrun --master-port=29500 in every task
     Right: torchrun --rdzv-endpoint=localhost:0, or --master-port=$((20000 + SLURM_JOB_ID % 20000))
     Why:   the second task of the array that lands on a node ends with: address already in use. Maple only reports
-           it, and only of an array whose tasks leave GPUs of a node to others.
+           it, because the tasks may land on nodes of their own, and only of an array whose tasks leave GPUs to others.
     """
     if not judged(job, site) or "array" not in job.settings or plan.allocation.shared is False:
         return

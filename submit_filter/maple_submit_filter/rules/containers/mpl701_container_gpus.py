@@ -54,9 +54,18 @@ def _by_plan(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
         for runner, said in step.images if takes and not step.maybe else ():
             lets = _LETS.get(runner, ())
             if lets and not any(name in said for name in (*lets, "...")):
-                yield Finding("MPL701", "the container cannot use the GPUs of the node", step.span,
+                fixes = _let_in(runner, lets[0], step, job)
+                yield Finding("MPL701", "the container cannot use the GPUs of the node", step.span, fixes=fixes,
                               help="add --%s after exec or run" % lets[0])  # fmt: skip
                 return
+
+
+def _let_in(runner: str, flag: str, step: Step, job: Job) -> Tuple[Fix, ...]:
+    """Say the flag behind the command of the runner, where the launch line has both words."""
+    words = rb"(?<![\w/.-])%s[ \t]+(?:\S+[ \t]+)*?(?:exec|run)(?![\w-])" % re.escape(runner.encode())
+    match = re.compile(words).search(job.source, step.span.start, step.span.end)
+    edit = Edit(Span(match.end(), match.end()), b" --" + flag.encode(), "MPL701") if match is not None else None
+    return (Fix((edit,), Safety.ASK, "add --" + flag),) if edit is not None else ()
 
 
 def _stands_there(plan: LaunchPlan, job: Job) -> bool:

@@ -12,6 +12,7 @@ from ...types.edits import Fix, Safety
 from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import Group, LaunchPlan, Step
+from ...types.text import number
 from .. import rule
 from ..limits import asked, gpu_count
 
@@ -43,7 +44,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     step = steps[0]
     idle = _idle(step, plan, job)
     if idle:
-        yield Finding("MPL319", idle, (step.links[0].name_span if step.links else None) or step.span,
+        at = (step.links[0].name_span if step.links else None) or step.span
+        yield Finding("MPL319", idle, at, fixes=_on_all(step, plan),
                       help="start a rank for each GPU, or request fewer")  # fmt: skip
         return
     given = given or _share(plan) or gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres")
@@ -89,6 +91,19 @@ def _idle(step: Step, plan: LaunchPlan, job: Job) -> str:
     if _one_gpu_each(step, job) and 1 < ranks < gpus and step.nodes == given.nodes and group.launcher not in AGENTS:
         return "%d ranks of one GPU each start, but the job has %d GPUs" % (ranks, gpus)
     return ""
+
+
+def _on_all(step: Step, plan: LaunchPlan) -> Tuple[Fix, ...]:
+    """Start as many ranks on each node of the job as the line says for one."""
+    link, nodes = step.links[0], plan.allocation.nodes
+    total, each = link.option("n", "np"), link.option("ppn", "npernode")
+    count = number(each.value) if each is not None else None
+    edits = change(total, b"%d" % (count * nodes), "MPL319") if count and nodes and step.nodes != nodes else None
+    return (
+        (Fix(tuple(edits), Safety.ASK, "start %d ranks on each of %d nodes" % (count or 0, nodes or 0)),)
+        if edits
+        else ()
+    )
 
 
 def _meets(group: Group) -> bool:

@@ -27,7 +27,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --gpus-per-node=4 --cpus-per-task=1, and no --mem, on Delta: 1000 MB for each core
     Right: #SBATCH --mem=208g
-    Why:   the data loaders of four ranks are killed for memory in the first epoch. Maple only reports it.
+    Why:   the data loaders of four ranks are killed for memory in the first epoch. Maple only reports it where
+           others share the node: how much is needed only a run tells.
     """
     if not judged(job, site) or not asks_for_gpus(job.settings) or any(asked(job, name) for name in _SAID):
         return

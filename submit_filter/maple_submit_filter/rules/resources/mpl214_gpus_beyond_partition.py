@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Iterator, Optional, Tuple
 
-from ...cures.option_edits import at
+from ...cures.option_edits import at, restate
 from ...cures.places import moves, needs_of
 from ...request.slurm import values
 from ...site.facts import Site
-from ...types.edits import Fix
+from ...types.edits import Fix, Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
@@ -30,7 +30,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     for finding in (_per_node(plan, job, site), _total(plan, job, site)):
         if finding is not None:
-            yield finding._replace(fixes=_roomier(finding, plan, job, site))
+            yield finding._replace(fixes=_roomier(finding, plan, job, site) or finding.fixes)
             return
 
 
@@ -87,7 +87,10 @@ def _by_nodes(nodes: int, job: Job, site: Site) -> Optional[Finding]:
     in_all = limit(job, site, "max_gpus")
     if not each or in_all is None or each * nodes <= in_all.most:
         return None
-    return _finding(job.settings.get("nodes"), each * nodes, in_all, in_all.most)
+    setting, fewer = job.settings.get("nodes"), in_all.most // each
+    made = restate(job, setting, b"%d" % fewer, "MPL214") if setting is not None and fewer else None
+    finding = _finding(setting, each * nodes, in_all, in_all.most)
+    return finding._replace(fixes=(made.fix(Safety.ASK, "--nodes=%d" % fewer),)) if made is not None else finding
 
 
 def _finding(setting: Optional[Setting], count: int, by: Limit, most: int) -> Finding:

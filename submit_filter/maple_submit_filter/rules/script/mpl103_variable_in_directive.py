@@ -30,7 +30,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: #SBATCH --nodes=4, or sbatch --nodes=$NODES job.sh
     Why:   sbatch says: "$NODES" is not a valid node count; qsub: Illegal attribute or resource value. A path or a
            name with a variable is taken letter for letter: an output folder called $HOME is not there, and the job
-           fails without a message, or its output is not delivered.
+           fails without a message, or its output is not delivered. Maple only reports it: what the variable will hold
+           when the job runs is not known when it is submitted.
     """
     for oddity in job.script.oddities:
         if oddity.kind == "variable":
