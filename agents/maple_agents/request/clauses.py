@@ -104,6 +104,8 @@ def asides(line: Line) -> list[bool]:
         if other:
             ends = next((at for at in nows if at > other[-1]), last + 1)
             _mark(found, first if not nows or nows[0] > other[0] else other[0], ends)
+    for before in line.find(r"same(?: \w+){0,3} (?:as|like) (?:before|last time|always|usual) :"):
+        _mark(found, before.first, _sentence_end(line, before.last), False)
     for again in line.find(_AGAIN):
         _mark(found, _sentence(line, again.first), again.last + 1, False)
     return found
@@ -118,6 +120,10 @@ _AGAIN = (
 def _sentence(line: Line, at: int) -> int:
     """Return the first word of the sentence that a word stands in."""
     return next((before + 1 for before in range(at - 1, -1, -1) if line.words[before].lex == "."), 0)
+
+
+def _sentence_end(line: Line, at: int) -> int:
+    return next((behind for behind in range(at, len(line.words)) if line.words[behind].lex == "."), len(line.words))
 
 
 def _mark(found: list[bool], begins: int, ends: int, how: bool = True) -> None:

@@ -65,6 +65,7 @@ def _keyed(row: re.Match[str]) -> str:
 
 _SHORT = (
     ("queue", WEAK, re.compile(r"(?<![\w-])q=(?P<n>[\w.+-]*\w)")),
+    ("account", WEAK, re.compile(r"(?<![\w-])[Aa]=(?P<n>[A-Za-z][\w.+-]*\w)")),
     (GPUS, SAID, re.compile(r"(?<![\w-])n?gpus=(?P<n>\d{1,3})(?![\w.:])")),
     ("cpus_per_node", SAID, re.compile(r"(?<![\w-])ncpus=(?P<n>\d{1,4})(?![\w.:])")),
     ("nodes", SAID, re.compile(r"(?<![\w-])(?:N|[Ss]elect)[ \t]?=[ \t]?(?P<n>\d{1,5})(?![\w.:])")),
@@ -74,6 +75,7 @@ _SHORT = (
     ("job_name", WEAK, re.compile(
         r"(?i)\b(?:give it|with|use|gets?|under) (?:the |a )?name[ \t:]+[\"'`]?(?P<n>[\w.+-]*\w)")),
 )  # fmt: skip
+_NAMES = ("job_name", "queue", "account")
 _NODES_AND_GPUS = re.compile(
     r"(?i)(?<![\w.-])(?P<nodes>\d{1,4})[ \t]?n[ \t]?[,x/*+][ \t]?(?P<gpus>\d{1,3})[ \t]?g(?!\w)(?P<all>[ "
     r"\t]*(?:in )?(?:total|all)\b)?"
@@ -91,7 +93,7 @@ def read(text: str) -> Iterator[Reading]:
     for name, strength, pattern in _SHORT:
         for match in pattern.finditer(text):
             value = next(group for group in match.groups() if group is not None)
-            yield Reading(name, int(value) if value.isdigit() and name not in ("job_name", "queue") else value,
+            yield Reading(name, int(value) if value.isdigit() and name not in _NAMES else value,
                           match.start(), match.end(), strength)  # fmt: skip
     for match in _CLOCKED.finditer(text):
         seconds = of_clock(match.group("clock"))

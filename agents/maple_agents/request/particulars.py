@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from ..base.secrets.masking import masked
 from ..base.secrets.names import is_secret
-from .language.lexemes import NAMED, SAID, Reading
+from .language.lexemes import NAMED, WEAK, Reading
 from .language.vocabulary import listed, texts
 from .language.words import NUMERALS, spelt
 
@@ -163,7 +163,7 @@ def _memory(text: str) -> Iterator[Reading]:
             taken.append((start, end))
             value = _size(match.group("n"), match.group("unit"))
             if value:
-                yield Reading("memory", value, start, end, SAID if at == 2 else NAMED)
+                yield Reading("memory", value, start, end, WEAK if at == 2 else NAMED)
 
 
 def _size(number: str, unit: str) -> str:

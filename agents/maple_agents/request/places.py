@@ -132,7 +132,12 @@ def _shaped(value: str, key: str, ends: bool, told: bool) -> bool:
         and not re.fullmatch(r"[a-z]+-[a-z]+", value)
     )
     if key in ("project", "allocation"):
-        capitals = value.isupper() and len(value) >= 3 and value.isalpha() or bool(re.search(r"[a-z][A-Z]", value))
+        capitals = (
+            value.isupper()
+            and len(value) >= 3
+            and value.isalpha()
+            or bool(re.search(r"[a-z][A-Z]|[A-Z]{2}[a-z]", value))
+        )
         return mixed or capitals or told and value.isascii() and ends and not value.endswith("ing")
     if key == "account":
         return mixed or value.isdigit() and len(value) > 2 or value.isascii() and ends

@@ -49,7 +49,8 @@ def named(
     ]
     old = pasted(text)
     for row in site.partitions:
-        if row.name.lower() in wishes and row.selector in slots and is_old(slots[row.selector], old):
+        said = any(slot.name == row.selector for slot in found)  # "debug-scaling" is no wish for debug
+        if not said and row.name.lower() in wishes and row.selector in slots and is_old(slots[row.selector], old):
             found.append(Slot(row.selector, row.name, Origin("request", row.name)))  # type: ignore[arg-type]
     by_name: dict[Name, dict[str, Slot]] = {}
     for slot in found:

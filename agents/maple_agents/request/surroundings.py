@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ..base.slots import Missing
-from .language.lexemes import NAMED, SAID, Line, Reading
+from .language.lexemes import NAMED, SAID, WEAK, Line, Reading
 from .language.vocabulary import listed, texts
 from .language.words import spelt
 
@@ -127,7 +127,8 @@ _ENV_AT = Late(
     r"tualenv)\b[\"'*]*"
     r"(?:[ \t]*[:=]|[ \t]+(?:is|lives|sits|at|in|under|from|located|lies|here|stored|path|there|a|my|the|"
     r"conda|virtualenv|venv)"
-    r"(?![\w/-])){0,5}[ \t]*[\"'`]?(?P<path>(?:~|\$\{?\w+\}?|\.{1,2})?/[\w./${}~+-]*\w)[\"'`]?(?P<after>["
+    r"(?![\w/-])){0,5}(?:[ \t]+[^\W\d_]+)?[ \t]*"
+    r"[\"'`]?(?P<path>(?:~|\$\{?\w+\}?|\.{1,2})?/[\w./${}~+-]*\w)[\"'`]?(?P<after>["
     r" \t]*\([^)\n]{0,30}\))?",
     "env",
 )
@@ -216,9 +217,8 @@ def _environments_at(text: str) -> Iterator[Reading]:
     """Yield the environment that lies at a path: "the conda env lives in /work/x", "virtualenv: $SCRATCH/v"."""
     for match in _ENV_AT.finditer(text):
         path, around = match.group("path"), (match.group() + (match.group("after") or "")).lower()
-        if path.endswith("/bin/activate") or not re.search(
-            r"conda|mamba|venv|virtual", around.replace(path.lower(), " ")
-        ):
+        kind = re.search(r"conda|mamba|venv|virtual", around.replace(path.lower(), " "))
+        if path.endswith("/bin/activate") or not kind and not re.search(r"/\.?(?:v|virtual)envs?(?:/|$)", path):
             continue  # of which kind it is, nobody said
         conda = re.search(r"conda|mamba", around.replace(path.lower(), " "))
         activate = "conda activate %s" if conda else "source %s/bin/activate"
@@ -280,7 +280,27 @@ def doubts(line: Line, readings: Mapping[str, Reading]) -> Iterator[Missing]:
         yield Missing("array", "an array is spoken of; say its indices: 0-9")
 
 
+_FROM_TO = re.compile(
+    r"(?i)(?<![\w.:/-])(?P<name>(?:[a-z]+[_/-]?)*)(?P<n>\d{1,5})(?P<end>\.\w+)?[ \t]*(?:to|through|bis|à|a|-|–|"
+    r"\.{2,3}|…)[ \t]*(?P=name)(?P<m>\d{1,5})(?(end)(?P=end))(?![\w:])"
+)
+
+
+def _ranges(text: str) -> Iterator[Reading]:
+    """Yield the one range of the text, "cfg_1.yaml ... cfg_12.yaml": an array's, if its index is read."""
+    found = [match for match in _FROM_TO.finditer(text) if int(match.group("n")) < int(match.group("m"))]
+    if len(found) == 1:
+        first, last = int(found[0].group("n")), int(found[0].group("m"))
+        yield Reading("array", "%d-%d" % (first, last), *found[0].span(), WEAK)
+
+
 def _arrays(line: Line, text: str) -> Iterator[Reading]:
+    """Yield the indices of an array, those behind the word first."""
+    said = list(_arrays_said(line, text))
+    yield from said or (_ranges(text) if _INDEX.search(line.written) else ())
+
+
+def _arrays_said(line: Line, text: str) -> Iterator[Reading]:
     for found in line.find(r"array"):
         word = line.words[found.first]
         behind = re.compile(

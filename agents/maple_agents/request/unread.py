@@ -18,7 +18,7 @@ from ..base.slots import Slots, Unread
 from .clauses import asides
 from .language.lexemes import Line
 from .language.vocabulary import listed, table, texts
-from .language.words import NUMBER, SIGN, WORD, Token
+from .language.words import NAME, NUMBER, SIGN, WORD, Token
 from .site_names import of_files
 from .surroundings import SOFTWARE
 
@@ -87,7 +87,8 @@ def _whole(line: Line, covered: bytearray) -> Line:
         last = words[-1] if words else None
         joint = line.written[last.end : word.start] if last is not None and word.glued else ""
         dashed = bool(joint) and not joint.strip("-_") and not covered[word.start]
-        if last is not None and dashed and last.kind == word.kind == WORD and not covered[last.start]:
+        words_both = last is not None and {last.kind, word.kind} <= {WORD, NAME} and "§" not in (last.lex, word.lex)
+        if last is not None and dashed and words_both and not covered[last.start]:
             text = line.written[last.start : word.end].lower()
             words[-1] = Token(WORD, text, text, last.start, word.end, last.glued)
         else:
@@ -273,6 +274,8 @@ def _corrects(left: Left) -> bool:
     """Tell whether a number stands behind a word that takes back or adds to another: "make it 8", "after job 12"."""
     if left.text.isalpha() and left.behind and left.behind[0] not in _ENDS:
         return False  # "make it one proper script"
+    if left.behind[:1] in (("a",), ("an",), ("the",), ("into",)):
+        return False  # "make 503 a batch job"
     after_job = left.before[-1:] == ("job",) and not _WAITS.isdisjoint(left.before[:-1])
     return after_job or not _LEADS.isdisjoint(left.before[-2:])
 

@@ -80,6 +80,7 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
             opens.append("two values for %s: %s and %s; say one" % (name.replace("_", " "), *others[:2]))
         chosen.update({name: one} if one is not None else {})
     _without_old_sizes(line, chosen)
+    _without_old_ranks(chosen)
     _launcher_of_library(chosen, meant)
     accounts = [reading for at, (_, reading) in enumerate(placed) if at in refused and reading.name == "account"]
     if accounts and "account" not in chosen and not any(missing.slot == "account" for missing in doubts):
@@ -181,10 +182,21 @@ def _without_old_sizes(line: Line, chosen: dict[str, Reading]) -> None:
     """A pasted line's totals go where the request's own words say another size, and its ranks where they say GPUs."""
     old = pasted(line.written)
     kept = {name for name, reading in chosen.items() if any(start <= reading.start < end for start, end in old)}
-    for own, followers in (("nodes", (RANKS, "gpus_total")), ("gpus_per_node", ("ranks_per_node",))):
+    for own, followers in (
+        ("nodes", (RANKS, "gpus_total")),
+        ("gpus_per_node", ("ranks_per_node",)),
+        ("gpus_total", ("gpus_per_node",)),
+    ):
         if own in chosen and own not in kept:
             for name in kept.intersection(followers):
                 del chosen[name]
+
+
+def _without_old_ranks(chosen: dict[str, Reading]) -> None:
+    """A command's total of ranks goes where it belongs to another number of nodes than was said: "-n 96 --ppn 4"."""
+    nodes, each, ranks = (chosen.get(name) for name in ("nodes", "ranks_per_node", RANKS))
+    if nodes and each and ranks and each.start == ranks.start and int(nodes.value) * int(each.value) != ranks.value:
+        del chosen[RANKS]
 
 
 def _narrowed(name: str, those: list[Reading]) -> list[Reading]:

@@ -15,7 +15,7 @@ from ...base.slots import NAMES
 from ...base.terminal import at_terminal, coloured
 from .. import completion
 from . import handover, page
-from .request import Wanted, heard, wanted
+from .request import Wanted, heard, wanted, without_old
 
 if TYPE_CHECKING:
     from maple_agents.base.slots import Assumed, Lacking, Missing, Slot
@@ -160,6 +160,10 @@ def _settled(
         try:
             found = _made(asked, foreign, last, hints)
         except Refused as error:
+            kept, told = without_old(asked.text, asked.slots)
+            if told:  # the size and place of an earlier job cannot be had here: they go, and are told of
+                asked = asked._replace(slots=kept, unread=(*asked.unread, *told))
+                continue
             if not put:
                 raise
             from ...diagnose.tell.safe import safe

@@ -121,7 +121,7 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
     asked = _read(text, model)
     where = _where(options, asked)
     cluster = _cluster(where)
-    resolved = _resolved(asked, cluster)
+    resolved = _resolved(text, asked, cluster)
     slots = options.with_more(resolved.slots.values())
     slots = slots.replaced(_named(text, resolved, slots, cluster))
     known_by = where.why if site_id or where.how != "said" else "the request names it"
@@ -270,12 +270,32 @@ def _cluster(where: "Here") -> "Cluster":
         raise Complaint(str(error).partition("\n")[0], "see them all with: maple templates lint") from error
 
 
-def _resolved(asked: "Asked", cluster: "Cluster") -> "Asked":
+def without_old(text: str, slots: Slots) -> "tuple[Slots, tuple[Unread, ...]]":
+    """Return the slots without what pasted lines of an earlier job say of places and devices, which is told then."""
+    from maple_agents.base.slots import Unread
+    from maple_agents.request.forms import pasted
+    from maple_agents.request.site_words import is_old
+
+    lines = pasted(text)
+    own = [slot for slot in slots.values() if slot.origin.by == "request" and not is_old(slot, lines)]
+    if not own:
+        return slots, ()  # what was pasted is all that is asked for
+    old = [slot for slot in slots.values() if slot.name in _OF_A_SITE and is_old(slot, lines)]
+    kept = Slots(slot for slot in slots.values() if slot not in old)
+    return kept, tuple(Unread(slot.origin.where) for slot in old)
+
+
+_OF_A_SITE = ("partition", "queue", "qos", "gpu", "gpus_per_node", "launcher")
+
+
+def _resolved(text: str, asked: "Asked", cluster: "Cluster") -> "Asked":
     from maple_agents.request.words import resolve
 
     if not asked.slots:
         return asked
     found = resolve(asked, cluster)
+    if found.contradictions:
+        found = resolve(asked._replace(slots=without_old(text, asked.slots)[0]), cluster)
     if found.contradictions:
         raise Complaint("; ".join(found.contradictions))
     return found

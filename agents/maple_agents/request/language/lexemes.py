@@ -173,6 +173,8 @@ def _ends(following: Token | None, text: str, end: int) -> bool:
     if following is None or following.text == "\n" or following.kind == SIGN and following.text in "-*#>§":
         return True
     line = text[end : end + 200].split("\n", 1)[0]
+    if text[:end].rstrip("\n").rsplit("\n", 1)[-1].lstrip().startswith(">"):
+        return True  # a quoted line ends with itself
     return bool(re.match(r"\s*(?:\d{1,2}[.)]\s|[\w ./-]{1,30}[:=])", line)) or not _wrapped(text, end)
 
 

@@ -14,6 +14,7 @@ from maple_submit_filter.site.facts import Site
 
 from ...base.slots import INTEGERS, Name, Origin, Slot, Slots, Unread
 from ..language.vocabulary import listed, texts
+from ..site_names import of_files
 from ..unread import is_account
 from .model import OTHER
 from .reading import Reading, Said, Span
@@ -76,7 +77,8 @@ def _is_told_twice(unread: Unread, slots: Sequence[Slot]) -> bool:
     return not unread.stops and any(slot.origin.where in unread.text for slot in slots)
 
 
-_ITEM = re.compile(r"(?:(?<=[,;\n])|^)[ \t]*([A-Za-z](?=\w*[A-Z\d_])\w*[A-Za-z]\w*)[ \t.]*(?=[,;\n]|$)")
+_ITEM = re.compile(r"(?:(?<=[,;\n])|^)[ \t]*([A-Za-z](?=[\w-]*[A-Z\d_])[\w-]*\w)[ \t]*(?=[,;\n]|\.\s|\.?$)")
+_MIXED = re.compile(r"(?<![\w./=:$-])([A-Za-z]+_(?=\w*[A-Z])\w+|[A-Z]\w*_\w+|[A-Z][a-z]+[A-Z]\w*)(?![\w./=:(-])")
 
 
 def _demands_account(site: Site) -> bool:
@@ -89,12 +91,21 @@ def _listed_account(tagger: Reading, slots: Slots, text: str) -> list[Slot]:
     "32 nodes, prod, MegaClim, 6h": the tagger holds it for a name too, whichever slot's.
     """
     used = [(slot.origin.start, slot.origin.end) for slot in slots.values() if slot.origin.end]
-    items = [match for match in _ITEM.finditer(text) if not any(first < match.end(1) and match.start(1) < end
-                                                                for first, end in used)]  # fmt: skip
-    if len(items) != 1 or tagger.held(*items[0].span(1))[0] not in _NAMED_SO:
+    found = [[match for match in pattern.finditer(text) if _is_account(match, used, tagger)]
+             for pattern in (_ITEM, _MIXED)]  # fmt: skip
+    items = found[0] or found[1]
+    if len(items) != 1:
         return []
     start, end = items[0].span(1)
     return [Slot("account", items[0][1], Origin("request", items[0][1], start, end))]
+
+
+def _is_account(match: re.Match[str], used: Sequence[tuple[int, int]], tagger: Reading) -> bool:
+    """Tell whether a name may be an account: no slot was read there, and the tagger holds it for a name."""
+    known = {name.lower() for site in of_files() for name in (site.id, site.name, *site.aliases)}
+    taken = match[1].lower() in known or any(first < match.end(1) and match.start(1) < end for first, end in used)
+    label, margin = tagger.held(*match.span(1))
+    return not taken and (label in _NAMED_SO or label in (OTHER, "") and margin < NOTHING)
 
 
 _NAMED_SO = ("account", "job_name", "environment", "site", "paradigm", "place")
