@@ -12,7 +12,8 @@ from ..play.shell_state import Place, Shell
 from ..play.slurm_allocation import WHOLE_NODE, devices, gpus_in, gres_gpus
 from ..types.launch_plan import Link
 from ..types.text import Text, host, number, plain, token, unknown
-from .grammar import followed, link_of, read
+from .grammar import Reading, followed, link_of, read
+from .multi_prog import Row, program_of, rows
 from .record import Launcher, RankWords
 from .srun_options import TABLE
 
@@ -60,7 +61,9 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
     scene = programs.scene
     jobid = link.option("jobid")
     other_job = jobid is not None and (jobid.value is None or jobid.value.raw != b"\0job\0")
-    if reading.program >= len(argv) or link.option("het-group") or link.option("multi-prog") or other_job:
+    many = _by_task(argv, reading, link, shell, scene)
+    unread = many is None and link.option("multi-prog") is not None
+    if reading.program >= len(argv) or link.option("het-group") or unread or other_job:
         scene.note(trail.span.start if trail.span else -1, "this srun line could not be followed")
         scene.hidden = True
         return
@@ -68,13 +71,28 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
     shape = step_shape(link, shell, scene)
     if shell.exports(_STEERED):
         shape = shape.anywhere()
+    if many is not None and shape.tasks is not None and not shape.refused:
+        lacking = next((task for task in range(shape.tasks) if program_of(many, task) is None), None)
+        if lacking is not None:
+            shape = shape._replace(refused="the file of --multi-prog has no record for task %d" % lacking)
+            scene.shapes[trail.key] = (trail, shape)
+            return
     scene.shapes[trail.key] = (trail, shape)
     for place in places(shape, link, shell, scene, trail.background):
         child = shell.spawn(place)
         _exported(link, child, scene)
         _announce(child, place, shape, scene, link)
         _settle(child, link)
-        programs.execute(list(argv[reading.program :]), child, trail, given)
+        program = program_of(many, place.task) if many is not None and place.task is not None else None
+        programs.execute(program or list(argv[reading.program :]), child, trail, given)
+
+
+def _by_task(argv: List[Text], reading: Reading, link: Link, shell: Shell, scene: Scene) -> Optional[List[Row]]:
+    """Return the lines of the file that --multi-prog names, None where there is none or it is not known."""
+    if link.option("multi-prog") is None or reading.program >= len(argv):
+        return None
+    content = scene.content(argv[reading.program], shell.cwd)
+    return rows(content) if content is not None and not content.open else None
 
 
 def single(argv: List[Text], shell: Shell, scene: Scene) -> Optional[Tuple[Place, List[Text], Link]]:

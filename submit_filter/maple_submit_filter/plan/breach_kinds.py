@@ -35,13 +35,14 @@ REFUSED = "refused"
 GPUS_ASKED = "gpus-asked"
 GPUS_FEWER = "gpus-fewer"
 LIST_SAID = "list-said"
+TOLD_APART = "told-apart"
 LOCAL_SAID = "local-said"
 LOCAL_RANK_BEYOND = "local-rank-beyond"
 WITHHELD = "withheld"
 WORLD_SAID = "world-said"
 
 UNPROVEN = (LOCAL_RANK_BEYOND, GPUS_FEWER, WITHHELD, WORLD_SAID, LIST_SAID, LOCAL_SAID, GPUS_ASKED,
-            DEVICE_BEYOND, MASTER_OUTSIDE)  # fmt: skip
+            TOLD_APART, DEVICE_BEYOND, MASTER_OUTSIDE)  # fmt: skip
 
 INVARIANTS: Mapping[str, str] = {
     AGENTS: "as many agents start as each of them waits for, one on each node",
@@ -69,6 +70,7 @@ INVARIANTS: Mapping[str, str] = {
     GPUS_ASKED: "no more ranks that take a GPU start than GPUs were asked for",
     GPUS_FEWER: "ranks that share a node see a device each",
     LIST_SAID: "a MASTER_ADDR that a program may read is the name of one node",
+    TOLD_APART: "a program is told one place to meet, whichever node it runs on",
     LOCAL_SAID: "a MASTER_ADDR that a program of many nodes may read is no node's own name for itself",
     LOCAL_RANK_BEYOND: "a local rank is less than the number of GPUs of its node",
     WITHHELD: "what the script sets for its tasks reaches them",

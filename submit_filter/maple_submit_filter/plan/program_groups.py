@@ -49,7 +49,7 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
         breaches = _beyond_gpus(starts, scene) or _beyond_devices(starts, group, scene)
         breaches = breaches or (_fewer_gpus(starts, group, scene) if complete or sampled else ())
     breaches = breaches or _withheld(starts) or (_said_world(starts, shape, scene) if sure else ()) or _listed(starts)
-    breaches = breaches or _local(starts, group, scene) or _outside(starts)
+    breaches = breaches or _local(starts, group, scene) or _outside(starts) or _told_apart(starts)
     return Verdict((group,), breaches)
 
 
@@ -245,6 +245,24 @@ def _outside(starts: Sequence[Start]) -> Tuple[Breach, ...]:
     if len(starts) < 2 or not all(start.python and is_outside(master) for start, master in zip(starts, masters)):
         return ()
     return (Breach(breach_kinds.MASTER_OUTSIDE, {}, {"master": masters[0] or EMPTY}),)
+
+
+_MEETS = re.compile(rb"(?:coordinator|dist.url|init.method|master|rdzv)[\w.-]*(?:=|\Z)")
+_HOSTS = re.compile(rb"\0(?:host|addr|name):(\d+)\0")
+
+
+def _told_apart(starts: Sequence[Start]) -> Tuple[Breach, ...]:
+    """Return whether a program of several nodes is told its own node as the place where all of them meet."""
+    if len({start.place.node for start in starts}) < 2 or not all(start.python for start in starts):
+        return ()
+    for words in zip(*(start.program for start in starts)):
+        hosts = {_HOSTS.search(word.raw) for word in words}
+        own = None not in hosts and len({match.group(1) for match in hosts if match}) > 1
+        index = starts[0].program.index(words[0])
+        named = words[0].raw if b"=" in words[0].raw else starts[0].program[index - 1].raw if index else b""
+        if own and _MEETS.search(named):
+            return (Breach(breach_kinds.TOLD_APART, {}, {"master": words[0]}),)
+    return ()
 
 
 _NAMED = (

@@ -18,6 +18,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """All ranks of a run meet at one address; a host name that each task asks for itself differs by node.
 
     Wrong: srun bash -c 'torchrun --rdzv-endpoint=$(hostname):29500 ...'
+    Wrong: srun bash -c 'python train.py --coordinator_address=$(hostname):1234 ...'
     Right: MASTER=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1), in the batch script, before srun
     Why:   each node waits on itself, without a message, until the rendezvous times out after ten to fifteen minutes.
     """
@@ -25,6 +26,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         for breach in step.breaches:
             if breach.kind == breach_kinds.MASTER_DIFFERS:
                 yield _finding(step, breach, site, job)
+            if breach.kind == breach_kinds.TOLD_APART:
+                says = "the program is told its own node as the place where all meet, on each node another"
+                yield Finding("MPL502", says, step.span, help="use the name of the job's first node")
 
 
 def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:

@@ -14,6 +14,7 @@ from .. import rule
 
 # Folders of the node itself, by convention (hier(7), file-hierarchy(7)) and as centres call theirs.
 _ON_NODE = rb"(?:/tmp|/var/tmp|/dev/shm|/local/scratch|/local_scratch|/lscratch|/mnt/bb|/mnt/nvme)"
+_STORE = re.compile(rb"file://(%s[^\s\"']*)" % _ON_NODE)  # of init_process_group's init_method
 _ASSIGNED = re.compile(rb"(?m)^[ \t]*(?:export[ \t]+)?(\w+)=[\"']?(%s/?[^\s\"';&|$`]*)" % _ON_NODE)
 _WRITES = rb"(?:>>?[ \t]*|\b(?:cp|rsync|mv|tar|unzip|ln|install)\b[^\n;|]*[ \t]|-o[ \t]+|-P[ \t]+)[\"']?%s"
 # What writes on every node: the line is a step itself, or one of the tools for it.
@@ -27,6 +28,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """The batch script runs on the first node; what it writes to /tmp or a local disk is not there on the others.
 
     Wrong: rsync data/ /tmp/data/ ... srun -N 4 python train.py --data /tmp/data
+    Wrong: srun -N 4 python train.py --dist-url file:///tmp/store
     Right: srun -N 4 --ntasks-per-node=1 rsync data/ /tmp/data/; or a folder that all nodes share
     Why:   ranks of the other nodes end with: No such file or directory. Maple only reports it: a site may give its
            nodes one /tmp for all.
@@ -36,6 +38,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     folders = {match.group(1): match.group(2) for match in _ASSIGNED.finditer(job.source)}
     for step in plan.steps:
         nodes = _nodes(step, plan)
+        store = next(filter(None, map(_STORE.search, step.program)), None)
+        if store is not None and nodes > 1 and not step.maybe:
+            says = "ranks of %d nodes meet in %s, which each node has for itself" % (nodes, store.group(1).decode())
+            yield Finding("MPL604", says, step.span, help="use a folder that all nodes share")
+            return
         for path, at in _used(step, folders, job.source) if nodes > 1 and not step.maybe else ():
             if _is_written_here(path, folders, job.source, step.span.start):
                 shown = path.decode("utf-8", "replace")
