@@ -1,6 +1,7 @@
 """Telling lines with the class they tell of: what the second voter of a diagnosis learns from.
 
-They come from the cases of `tests/cases/diagnosis/`, the texts that entries are tried on, and the sets once blind.
+They come from the cases of `tests/cases/diagnosis/`, the texts that entries are tried on, the sets once blind, and the
+messages that programs have in their sources (`vocabulary/`: a line each, "class | message", below "= program release").
 Lines that only follow a death are "follows", as are the errors of logs that don't show the cause; frightening lines of
 good runs are "none". *thread*: what a line must not be judged by is of the same one.
 """
@@ -22,6 +23,7 @@ from maple_agents.templates.knowledge import entries
 from tests.agents.debug import blind_logs
 from tests.agents.debug.corpus import ROOT, Known, known_cases, material
 
+VOCABULARY = Path(__file__).with_name("vocabulary")
 EXAMPLES = ROOT / "tests/agents/debug/knowledge/examples.toml"
 
 
@@ -36,7 +38,7 @@ class Labelled(NamedTuple):
 @cache
 def all_lines() -> tuple[Labelled, ...]:
     """Return all labelled lines; of those that are the same once masked, in one thread, the first."""
-    rows = [*_of_cases(), *_of_examples(), *_of_sets()]
+    rows = [*_of_cases(), *_of_examples(), *_of_sets(), *of_sources()]
     once = {(masked(one.text), one.cause, one.thread): one for one in reversed(rows) if masked(one.text).strip()}
     return tuple(reversed(once.values()))
 
@@ -77,6 +79,18 @@ def _of_examples() -> Iterator[Labelled]:
         for text in row.get("yes", []) if label != "unknown" else []:
             lines = [one for one in text.splitlines() if any(re.search(said, one) for said in known[name].match)]
             yield from (Labelled(line, label, "entry " + name) for line in lines[:2])
+
+
+def of_sources() -> Iterator[Labelled]:
+    """Yield the messages of programs, as their sources have them."""
+    for path in sorted(VOCABULARY.glob("*.txt")):
+        source = ""
+        for line in path.read_text("utf-8").splitlines():
+            if line.startswith("= "):
+                source = line[2:]
+            elif line:
+                label, _, text = line.partition(" | ")
+                yield Labelled(cleaned(text.encode()), label, "source " + source)
 
 
 def _of_sets() -> Iterator[Labelled]:
