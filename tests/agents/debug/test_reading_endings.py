@@ -92,6 +92,9 @@ def test_a_bar_that_went_on_is_life(tmp_path):
 @pytest.mark.parametrize("last, is_end", [
     ("run ended with 126", False), ("job finished with code 1.", False), ("training completed, status: 7", False),
     ("training finished with 4 GPUs", True), ("run ended with 0", True), ("job finished with exit code 0", True),
+    ("exit codes 0 0 0 0", True), ("epilog: exit codes 0 0 1 0", False), ("results copied, job ends with 0", True),
+    ("client: done", True), ("download: done", False), ("[train.py] finished OK", True), ("$ echo $?\n0", True),
+    ("$ echo $?\n1", False),
 ])  # fmt: skip
 def test_an_end_with_a_number_that_is_not_zero_is_no_good_end(tmp_path, last, is_end):
     """What a script says of its own exit code counts; a number of other things does not."""

@@ -41,16 +41,20 @@ _ENDED = re.compile(
     rf"\b{_ALL}(?: (?:has|have|is|was|are|were))?(?: been)?(?: all)?[ :,!-]{{1,4}}"
     r"(?:successfully )?(?:completed?|finished|done|succeeded|ended)\b"
     rf"|\b(?:completed|finished|done(?: with)?|end of|ended)[ :]{{1,2}}(?:the )?(?:all |model )?{_ALL}\b"
-    r"|^\W*(?:done|finished|completed?|success|succeeded|all done|bye|goodbye|the end)[\s.!:)✓✅🎉]*$"
-    r"|\b(?:completed|finished|exited|ended|terminated) (?:successfully|normally|cleanly)\b"
+    r"|^\W*(?:[\w.-]{1,20}: )?(?:done|finished|completed?|success|succeeded|all done|bye|goodbye|the end)"
+    r"[\s.!:)✓✅🎉]*$"
+    r"|\b(?:completed|finished|exited|ended|terminated) (?:successfully|normally|cleanly|OK)\b"
     r"|\bsuccessfully (?:completed|finished|trained)\b|\btrain_runtime\b"
     r"|`?Trainer\.fit`? stopped: `?max_\w+=\d+`? reached|\bmax_(?:epochs|steps)=\d+`? reached"
     r"|\b(?:exit|return)(?:ed)?(?: with)?(?: exit)?[ _]?(?:code|status)[: =]+0\b|\bexit 0\b"
+    r"|\bexit (?:codes|statuses)[: =]+0(?:[ ,]+0)*\s*$"
+    r"|\b(?:job|run|script|program) (?:ends|exits|ended|exited) with 0\s*$"
     rf"|\b{_MADE} (?:\w+ )?(?:saved|written|exported|uploaded|pushed)\b"
     rf"|\b(?:saved|wrote|exported|uploaded|written)\b(?: \w+)? {_MADE}\b"
     r"|\btotal (?:training |run ?|wall ?)?time\b|\btraining took\b|^=*[ \d,a-z]*\b\d+ passed\b|\bAvg bus bandwidth\b",
     re.I,
 )
+_ASKED = re.compile(r"\becho \$\?\s*$")
 # That this end was meant: a program that left before its time was over, a server that waited for it.
 _PLANNED = re.compile(
     r"\b(?:end|ended|ends|stop|stopped|stops|left|leaves|exit|exited|exits|done|finished)\b.{0,30}\bas planned\b"
@@ -70,7 +74,7 @@ _NOT = re.compile(
     re.I,
 )
 _OF = re.compile(r"(?:epochs?|steps?|iter\w*)\D{0,4}(\d+)\s*(?:/|of)\s*(\d+)", re.I)
-_SURE = re.compile(r"train_runtime|Trainer\.fit|max_(?:epochs|steps)=", re.I)
+_SURE = re.compile(r"train_runtime|Trainer\.fit|max_(?:epochs|steps)=|\b(?:ends|exits|ended|exited) with 0\s*$", re.I)
 
 
 _BAR = re.compile(r"(\d+)/(\d+) \[\d+:\d\d")
@@ -98,7 +102,13 @@ def is_progress(words: str) -> bool:
 
 def ended_well(words: Sequence[str]) -> str:
     """Return the last of *words*, lines at the end of a log, that says that all is done; "" for none."""
-    return next((word for word in reversed(words) if _says_done(word)), "")
+    pairs = zip(("", *words), words)
+    return next((word for before, word in reversed([*pairs]) if _says_done(word) or _is_status(before, word)), "")
+
+
+def _is_status(before: str, words: str) -> bool:
+    """Return whether a shell was asked how the last command ended, and says 0."""
+    return words.strip() == "0" and _ASKED.search(before) is not None
 
 
 def planned(words: Sequence[str]) -> str:
