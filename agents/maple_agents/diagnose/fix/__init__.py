@@ -20,6 +20,7 @@ from .kinds import (  # noqa: F401  # each registers its fixes
     ports,
     pythons,
     ranks,
+    shells,
     steps,
     variables,
     walltime,
