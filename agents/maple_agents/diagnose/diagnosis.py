@@ -53,6 +53,8 @@ def diagnose(
     judgement = _judgement(rows, known, voter)
     if judgement is None or judgement.confidence < LEAST or unread(rows[0], found, known, given, digest):
         causes = _by_lines(causes, digest, found, known, voter)
+    elif judgement.outvoted and (others := _by_lines(causes, digest, found, known, voter))[0].cause != "unknown":
+        causes = others
     else:
         causes = _as_judged(causes, judgement)
     shown = excerpt(digest, found, known) if causes[0] is UNKNOWN else ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from maple_agents.diagnose.diagnosis import diagnose
+from maple_agents.diagnose.recognise.neighbours import Vote
 from maple_agents.diagnose.values import Event, Place, Severity
 from maple_agents.templates.knowledge import entries
 
@@ -114,3 +115,21 @@ def test_the_entries_in_force_know_what_may_follow():
     may = {name for name, one in known.items() if one.role in ("cause", "symptom") and may_follow(name, known)}
     assert {"module-missing", "no-cuda-device", "launcher-missing", "code-error-builtin", "nccl-system-error"} <= may
     assert not {"slurm-oom-kill", "gpu-ecc", "port-in-use"} & may
+
+
+@pytest.mark.parametrize(
+    ("weight", "role", "strength", "said"),
+    [
+        ("weak", "cause", 0.9, "host_oom"),
+        ("strong", "symptom", 0.9, "host_oom"),
+        ("strong", "cause", 0.9, "code_error"),
+        ("weak", "cause", 0.7, "code_error"),
+    ],
+    ids=["words of every day", "a sign", "sure words", "a vote that is unsure"],
+)
+def test_labelled_lines_outvote_words_of_every_day(weight, role, strength, said):
+    """Where they know the line well and the entry's words alone say little; never where its words are sure."""
+    known = {"boom": entry("boom", weight=weight, role=role)}
+    error = event(9, "boom in the allocator", severity=Severity.FATAL)
+    found = diagnose(case(), digest(error), None, known, lambda text: Vote("host_oom", strength, 1.0))
+    assert found.causes[0].cause == said
