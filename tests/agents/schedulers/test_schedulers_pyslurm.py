@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from maple_agents.ask.schedulers import JobState, Pace, SchedulerError, choose, wait
 from maple_agents.ask.schedulers.protocol import EndReason
+from maple_agents.ask.schedulers.slurm import pyslurm_api
 from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
 from maple_agents.ask.schedulers.slurm.pyslurm_api import PySlurm, is_installed
 
@@ -178,10 +179,9 @@ def test_it_is_chosen_where_it_is_installed(recorded: Recorded, monkeypatch: pyt
     squeue_says(recorded)
     recorded.answer("scontrol", ("*", "", "", 0))
     environ = {"PATH": str(recorded.folder), "PBS_CONF_FILE": "/proc/nowhere"}
-    choosing = sys.modules["maple_agents.ask.schedulers.choose"]
-    monkeypatch.setattr(choosing, "is_installed", lambda: True)
+    monkeypatch.setattr(pyslurm_api, "is_installed", lambda: True)
     assert isinstance(choose(environ=environ), PySlurm) and "pyslurm" not in sys.modules
-    monkeypatch.setattr(choosing, "is_installed", lambda: False)
+    monkeypatch.setattr(pyslurm_api, "is_installed", lambda: False)
     assert type(choose(environ=environ)) is SlurmCommands
 
 

@@ -1,4 +1,4 @@
-"""Which scheduler is here, and how it is best asked."""
+"""Which scheduler is here, and how it is best asked. What asks it is loaded only then."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ import shutil
 from collections.abc import Mapping
 
 from ..sites.this_site import installed
-from .pbs.commands import PbsCommands
-from .pbs.libpbs import Pbs
-from .pbs.library import Library, configuration, find
 from .protocol import Scheduler, SchedulerError
-from .slurm.commands import SlurmCommands
-from .slurm.pyslurm_api import PySlurm, is_installed
 
 
 def choose(
@@ -31,6 +26,9 @@ def choose(
     environ = os.environ if environ is None else environ
     wanted = scheduler or _here(environ, libpbs, pbs_conf)
     if wanted == "slurm" and _commands(environ, "squeue", "scontrol"):
+        from .slurm.commands import SlurmCommands
+        from .slurm.pyslurm_api import PySlurm, is_installed
+
         kind = PySlurm if is_installed() else SlurmCommands
         return kind(_folder(environ, "squeue"), sbatch=_found(environ, "sbatch"), environ=environ)
     if wanted == "pbs":
@@ -46,6 +44,10 @@ _REMEDY = "run this where jobs are submitted, with the scheduler's commands in P
 
 
 def _pbs(environ: Mapping[str, str], libpbs: str | None, pbs_conf: str | None) -> Scheduler:
+    from .pbs.commands import PbsCommands
+    from .pbs.libpbs import Pbs
+    from .pbs.library import Library, find
+
     qsub = _found(environ, "qsub") or "qsub"
     path = find(libpbs, environ, pbs_conf)
     try:
@@ -64,6 +66,8 @@ def _here(environ: Mapping[str, str], libpbs: str | None, pbs_conf: str | None) 
 
     Slurm's own qstat, a wrapper, does not make it a PBS machine.
     """
+    from .pbs.library import configuration, find
+
     in_front = installed(environ=environ)
     if in_front is not None:
         return in_front.site.scheduler
