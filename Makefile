@@ -94,7 +94,7 @@ bench-diagnosis: setup ## how often a diagnosis is right, class by class, on log
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' tests/bench/bench_diagnosis.py
 
 bench-blind-logs: setup ## the same on logs that were labelled without sight of Maple, with their dates
-	@$(BIN)/python -m tests.agents.debug.blind_logs
+	@$(BIN)/python -m tests.agents.debug.blind_logs --left-out
 
 bench-blind-requests: setup ## what becomes of requests that were labelled without sight of Maple, with their dates
 	@$(BIN)/python -m tests.agents.extraction.blind_requests

@@ -8,11 +8,11 @@ from tests.agents.debug import blind_logs
 
 # Right of 80, accused of 20; the first runs had 67 and 2, 67 and 0, 64 and 1, 64 and 2.
 LEAST = {
-    "2026-11-24": (79, 1),
+    "2026-11-24": (79, 0),
     "2026-11-24-second": (79, 0),
-    "2026-11-24-third": (76, 0),
-    "2026-11-24-fourth": (73, 0),
-    "2026-11-25": (39, 0),  # of 45 and 15
+    "2026-11-24-third": (77, 0),
+    "2026-11-24-fourth": (75, 0),
+    "2026-11-25": (41, 0),  # of 45 and 15
     "2026-11-27": (50, 0),  # of 50 and 15
 }
 

@@ -36,12 +36,14 @@ def test_the_exception_that_began_the_chain_is_shown():
     assert lines(event(9, "G: c", exception="G"), first, middle) == [9]
 
 
-def test_of_a_warning_the_death_behind_it_is_shown():
+def test_of_a_complaint_the_death_behind_it_is_shown():
     """Not where that only followed, or life went on behind it."""
     warning, death = event(3, "no driver", severity=Severity.WARNING), event(9, "RuntimeError: no GPU", exception="R")
     assert lines(warning, death) == [3, 9]
     assert lines(warning, death, quiet=(9,)) == [3] == lines(warning, event(9, "R: no", exception="R", behind=99))
-    assert lines(event(3, "no driver"), death) == [3]
+    assert lines(event(3, "no driver", exception="E"), death) == [3]
+    whole = event(9, "R: no", exception="R", unit=("R: no", "no GPU", "more"), unit_at=(9, 10, 11))
+    assert lines(event(3, "no driver"), whole) == [3, 9, 10]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The lines of a log that are shown for a cause: those that an entry knew it by, and what belongs to each.
 
 To an exception its whole message and the one that it was raised from; to a sentence the line on which it begins; to a
-warning the death that it led to; to a report of many lines the one that the labelled lines know best.
+complaint the death that it led to; to a report of many lines the one that the labelled lines know best.
 """
 
 from __future__ import annotations
@@ -105,8 +105,10 @@ def _begun_by(event: Event, digest: Digest) -> Iterator[Evidence]:
 
 
 def _died_of(event: Event, digest: Digest, quiet: Collection[Place]) -> Iterator[Evidence]:
-    """Yield the first exception behind a warning, which says how the process died of it."""
-    if event.severity >= Severity.ERROR:
+    """Yield the first exception behind a mere complaint, which says how the process died of it, and what it goes on
+    with.
+    """
+    if event.exception or event.severity == Severity.FATAL:
         return
     behind = (
         one
@@ -114,7 +116,9 @@ def _died_of(event: Event, digest: Digest, quiet: Collection[Place]) -> Iterator
         if one.exception and one.place.file == event.place.file and one.place.line > event.place.line
         and one.place not in quiet and not survived(one, digest)
     )  # fmt: skip
-    yield from (Evidence(one.place.file, one.place.line, one.text) for one in list(behind)[:1])
+    for one in list(behind)[:1]:
+        yield Evidence(one.place.file, one.place.line, one.text)
+        yield from list(_below(one, one.place.line))[:1]
 
 
 __all__ = ["shown", "telling_lines"]
