@@ -61,6 +61,26 @@ def test_on_pbs_it_is_one_hook(cluster, words):
     compile(text, "maple_job_end.py", "exec")
 
 
+@pytest.mark.parametrize(
+    ("site", "hook", "line"),
+    [
+        ("alcf-polaris", "maple_job_end.py", "PBS goes by a copy, so renew it:\n    qmgr -c 'import hook maple "),
+        ("ncsa-delta", "cli_filter.lua", "each login node goes by a copy, so renew it:\n    install -m 0644 "),
+    ],
+)
+def test_an_update_says_which_copy_of_a_hook_is_an_old_one(cluster, words, site, hook, line):
+    """It is made already, so the lines that make it would fail; where the hook is the same they are said again."""
+    cluster.real.with_name("qsub").write_text(QSUB)
+    cluster.real.with_name("qsub").chmod(0o755)
+    cluster.monkeypatch.setenv("PATH", cluster.path)
+    first = cluster.install(*words, site=site).output
+    assert cluster.install(*words, site=site, version="0.2.0").output.count("hooks: on") == first.count("hooks: on") > 0
+    shipped = hooks._shipped
+    cluster.monkeypatch.setattr(hooks, "_shipped", lambda *of: shipped(*of) + b"\n")
+    said = cluster.install(*words, site=site, version="0.3.0").output
+    assert line in said and hook in said and "hooks: on" not in said
+
+
 def test_an_update_keeps_them_and_no_hooks_takes_them_away(cluster, words):
     """What the administrator changed in events.conf stays his."""
     cluster.install(*words)

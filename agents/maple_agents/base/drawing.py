@@ -9,7 +9,7 @@ import sys
 from typing import Iterable, NamedTuple, Optional, Tuple
 
 import click
-from maple_submit_filter.answer.report import ADVICE, ERROR, FIX, GLUE, columns, folded
+from maple_submit_filter.answer.report import ADVICE, ERROR, columns, folded, words_of
 
 STYLES = {
     "job": "bold",
@@ -117,7 +117,7 @@ def rows(line: str) -> None:
     made = [line]
     if is_bounded() and columns(plain) > width():
         made = [""]
-        for word in (one.replace(GLUE, " ") for one in line.replace(FIX, FIX[:-1] + GLUE).split(" ")):
+        for word in words_of(line):
             if columns(click.unstyle(made[-1] + word)) > width() and made[-1].strip():
                 made.append(indent)
             made[-1] += word + " "

@@ -160,6 +160,7 @@ def install(folder: str, **options: Any) -> None:
 
     made = wish(folder=folder, path_variable=os.environ.get("PATH", ""), **options)
     served = (made.prefix / "daemon.toml").exists()
+    before = {file.path: file.path.read_bytes() for file in made.service.files if os.access(file.path, os.R_OK)}
     done = installation.install(made)
     _tell(f"{'installed' if done.new else 'already there:'} {done.release} below {made.prefix}")
     _tell(f"mode {done.mode}: {MODES[done.mode]}; maple admin mode changes it")
@@ -172,7 +173,7 @@ def install(folder: str, **options: Any) -> None:
             what = f"warning: PATH does not find {made.folder} before {real.parent}; {command.advice(made.folder)}"
             _tell(what, err=True)
     if made.service.files:
-        _tell_of_service(made.service, done.new and served, len(os.listdir(layout(made.prefix).releases)) == 1)
+        _tell_of_service(made.service, before, done.new and served, len(os.listdir(layout(made.prefix).releases)) == 1)
     _tell(f"next: maple admin doctor --prefix {shlex.quote(str(made.prefix))}")
 
 
@@ -193,10 +194,11 @@ def _tell_of_command(placed: Placed, real: Mapping[str, Path]) -> None:
     _tell(f"{placed.path} is {form} the front; real: {real[Path(placed.path).name]}")
 
 
-def _tell_of_service(service: Service, again: bool, first: bool) -> None:
+def _tell_of_service(service: Service, before: Mapping[Path, bytes], again: bool, first: bool) -> None:
     """Print what was written, and the line that starts it.
 
-    *again*: there was a service, of another release. *first*: there is no other release.
+    *before*: the files that were there. *again*: there was a service, of another release. *first*: there is no other
+    release.
     """
     from ..install.service.hooks import lines as hook_lines
     from ..install.service.service_files import UNITS, hidden, program
@@ -208,7 +210,7 @@ def _tell_of_service(service: Service, again: bool, first: bool) -> None:
     memory = _store(str(service.files[0].path)).strip(" ()") if first else ""
     if memory and os.path.exists(memory):
         _tell(f"{memory} is there already, and now this service's; where another keeps it, set store= in daemon.toml")
-    for line in hook_lines(service.files):
+    for line in hook_lines(service.files, before):
         _tell(line)
     if again:
         todo = "systemctl restart maple-daemon" if units else "end it (pkill -x maple-daemon), and start it so again"
@@ -355,22 +357,25 @@ def mode(
     home = absolute(prefix, "--prefix")
     if rule is not None and re.fullmatch(r"(?i)MPL\d{3}", rule) and by_code(rule) is None:
         raise Refused(f"--rule: there is no rule {rule}", "maple explain lists them")
+    says = ""
     if mode is not None:
         unlisted = modes.unlisted(home, partition) if partition and mode != modes.BACK else ""
         if unlisted:
             _tell(f"warning: {unlisted}", err=True)
         modes.set_mode(home, mode, partition=partition, group=group, rule=rule)
-        _tell(reload(layout(home).current, modes_only=True), err=True)
+        says = reload(layout(home).current, modes_only=True)
     elif partition or group or rule:
         raise Refused("no mode is named", "add one: off, observe, warn, repair, or default")
     now = modes.modes_in_force(home)
     if as_json:
         json_output.echo(now)
+        _tell(says, err=True)
         return
     click.echo(f"site: {now['mode']}")
     for kind in ("partition", "group", "rule"):
         for name, value in now[modes.TABLES[kind]].items():
             click.echo(f"{kind} {modes.readable(kind, name)}: {value}")
+    _tell(says, err=True)
     if now["mode"] == "off" and any(now[table] for table in modes.TABLES.values()):
         click.echo("warning: the site's mode is off, so these exceptions have no effect", err=True)
 

@@ -155,16 +155,22 @@ def place(name: Raw) -> str:
     return "./" + shown if shown.split(":")[0].strip() in COMMANDS else shown
 
 
-FIX, GLUE = "maple-fix ", "\0"
+CALLS, GLUE = ("maple-fix ", "maple check ", "maple explain "), "\0"
+
+
+def words_of(text: str) -> List[str]:
+    """Return the words between blanks; a call of Maple's and what it is about are one, for it is copied."""
+    for call in CALLS:
+        text = text.replace(call, call.replace(" ", GLUE))
+    return [one.replace(GLUE, " ") for one in text.split(" ")]
 
 
 def folded(text: str, width: int, indent: str = "  ") -> List[str]:
     """Return *text* as lines of at most *width* columns, broken at blanks; a longer word has a line of its own.
 
-    All lines but the first begin with *indent*, and blanks at the beginning are kept. A call of maple-fix stays with
-    its job: it is copied.
+    All lines but the first begin with *indent*, and blanks at the beginning are kept.
     """
-    words = [one.replace(GLUE, " ") for one in text.lstrip(" ").replace(FIX, FIX[:-1] + GLUE).split(" ")]
+    words = words_of(text.lstrip(" "))
     lines = [text[: len(text) - len(text.lstrip(" "))] + words[0]]
     for word in words[1:]:
         if columns(lines[-1]) + 1 + columns(word) <= width:

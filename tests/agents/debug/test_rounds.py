@@ -87,6 +87,7 @@ def test_where_no_fix_changes_the_script_nothing_is_run(cures: tuple[Cure, ...])
     """What people have to do, and what failed a check, is not submitted."""
     made = story(diagnosis(cures=cures), 5, after())
     assert (made.end, made.attempts) == (End.NOTHING_LEFT, ())
+    assert "other" not in rounds_shown.ending(made, diagnosis(cures=cures))  # there was none before
 
 
 def test_a_fix_that_cannot_be_run_ends_it() -> None:
@@ -258,7 +259,7 @@ def test_a_job_that_succeeded_needs_no_round(capsys: pytest.CaptureFixture[str])
 def test_without_a_fix_nobody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
     """Where no fix changes the script there is nothing to consent to."""
     assert rounds.run(diagnosis(), 5, None) == 1
-    assert "no other fix" in capsys.readouterr().out
+    assert "no fix of the script is known" in capsys.readouterr().out
 
 
 def test_the_table_and_the_json_agree(capsys: pytest.CaptureFixture[str]) -> None:

@@ -173,6 +173,8 @@ def ending(story: Story, first: Diagnosis) -> str:
     rounds = "after %d round%s" % (count, "" if count == 1 else "s")
     if first.causes[0].cause == "none":
         return "the job succeeded: there is nothing to fix"
+    if not story.attempts and story.end is End.NOTHING_LEFT:
+        return "no round was tried: no fix of the script is known"
     if not story.attempts:
         return _ENDED[story.end] + (": " + story.why if story.why else "")
     last = story.attempts[-1]

@@ -27,7 +27,7 @@ from ...ask.schedulers.job_wait import Pace, changes
 from ...ask.verified.records import CannotVerify, Interrupted
 from ...base.complaint import Complaint
 from ...base.new_file import put
-from ...base.terminal import at_terminal
+from ...base.terminal import at_terminal, on_screen
 from ...verify.run.watch import Interrupts
 from .. import explanation
 from ..diagnosis import UNKNOWN
@@ -46,9 +46,7 @@ _ANSWERS = {
 _TASK = re.compile(r"\d+_(\d+)\Z", re.ASCII)
 _BLOCKING = (b"--wait", b"-W")
 
-QUESTION = (
-    "Each round submits a job: the launch lines with mini-apps where these prove the fix, else the fixed copy. Go on?"
-)
+QUESTION = "Each round submits a job: the launch lines with mini-apps where these prove the fix, else the fixed copy."
 
 
 def run(
@@ -83,7 +81,8 @@ def _agreed(submit: bool) -> None:
         return
     if not at_terminal():
         raise Complaint("--rounds submits jobs and cannot ask here", "add --submit")
-    if not click.confirm(QUESTION, default=False, err=True):
+    click.echo("\n".join(on_screen(QUESTION)), err=True)
+    if not click.confirm("Go on?", default=False, err=True):
         raise click.exceptions.Exit(1)
 
 

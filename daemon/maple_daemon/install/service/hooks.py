@@ -68,9 +68,21 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> str:
     return os.fsdecode(match[1]) if match else ""
 
 
-def lines(placed: Iterable[File]) -> list[str]:
-    """Return what brings the hooks into force, ready to be copied; [] where there are none."""
+COPIES = {  # of the hooks of which a copy is in force: who has it, and what makes it
+    "cli_filter.lua": ("each login node", "install -m 0644 %s /etc/slurm/cli_filter.lua"),
+    "maple_job_end.py": ("PBS", "qmgr -c 'import hook maple application/x-python default %s'"),
+}
+
+
+def lines(placed: Iterable[File], before: Mapping[Path, bytes] | None = None) -> list[str]:
+    """Return what brings the hooks into force, ready to be copied; [] where there are none.
+
+    *before*: what stood there. Of a hook that is another now, the copy that is in force has to be renewed.
+    """
     found = {file.path.name: file.path for file in placed}
+    for name, (whose, command) in COPIES.items():
+        if name in found and (before or {}).get(found[name], held := found[name].read_bytes()) != held:
+            return [f"the hook has changed; {whose} goes by a copy, so renew it:", "    " + command % found[name]]
     if "job_ended" in found:
         return [
             "hooks: on the controller, in slurm.conf:",
@@ -79,14 +91,14 @@ def lines(placed: Iterable[File]) -> list[str]:
             f"    EpilogSlurmctld={found['job_ended']}",
             "then restart slurmctld: after scontrol reconfigure alone it calls none of them",
             "hooks: on login nodes, beside slurm.conf, and then a line in slurm.conf:",
-            f"    install -m 0644 {found['cli_filter.lua']} /etc/slurm/cli_filter.lua\n    CliFilterPlugins=lua",
+            f"    {COPIES['cli_filter.lua'][1] % found['cli_filter.lua']}\n    CliFilterPlugins=lua",
         ]
     if "maple_job_end.py" in found:
         return [
             "hooks: on the PBS server, which has to see the same spool:",
             "    qmgr -c 'create hook maple event=jobobit'\n"  # one -c a call: of several, qmgr does the last
             "    qmgr -c 'set hook maple alarm=5'\n"
-            f"    qmgr -c 'import hook maple application/x-python default {found['maple_job_end.py']}'",
+            "    " + COPIES["maple_job_end.py"][1] % found["maple_job_end.py"],
             "hooks: where nodes see that spool too and root may write it; else only jobs that Maple changed are known:",
             "    qmgr -c 'set hook maple event += execjob_epilogue'",
         ]
