@@ -21,7 +21,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: export NCCL_SOCKET_IFNAME=ib0, on Frontier; NCCL_SOCKET_IFNAME=lo, on several nodes
     Right: export NCCL_SOCKET_IFNAME=hsn0,hsn1,hsn2,hsn3
-    Why:   NCCL says: Bootstrap : no socket interface found. Maple only reports it, with the names that the site file
+    Why:   NCCL says "Bootstrap : no socket interface found". Maple only reports it, with the names that the site file
            has: nodes may have more interfaces than the ones that ranks are to meet over.
     """
     if b"_SOCKET_IFNAME" not in job.source:

@@ -108,4 +108,4 @@ def _more_nodes(step: Step, wanted: int, plan: LaunchPlan, job: Job) -> List[Tup
     if edits and tasks is not None:
         more = change_setting(tasks, b"%d" % wanted, "MPL303")
         edits = edits + more if more else None
-    return [(edits, "request %d nodes for the job" % wanted)] if edits else []
+    return [(edits, "request %s for the job" % counted(wanted, "node"))] if edits else []

@@ -114,7 +114,7 @@ def _wider(link: Link, count: int, nodes: int, plan: LaunchPlan, job: Job) -> It
             yield Fix(tuple(edits), Safety.ASK, "%d ranks on each node" % each)
         fewer = change(link.option("np", "n", "c"), b"%d" % ((per_node(link)[1] or 0) * nodes), "MPL327")
         if fewer:
-            yield Fix(tuple(fewer), Safety.ASK, "start %d ranks" % ((per_node(link)[1] or 0) * nodes))
+            yield Fix(tuple(fewer), Safety.ASK, "start %s" % counted((per_node(link)[1] or 0) * nodes, "rank"))
     elif not per_node(link)[0]:
         fix = _in_chunks(each, nodes, job) if is_pbs(job) else _in_tasks(each, nodes, plan, job)
         if fix is not None:

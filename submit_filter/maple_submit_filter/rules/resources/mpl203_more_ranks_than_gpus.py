@@ -148,8 +148,8 @@ def _local_words(plan: LaunchPlan, step: Step, job: Job, site: Site) -> Tuple[Fi
 
 def _told(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     """A program that is given its local rank takes the GPU of that number by convention, and by nothing else."""
-    says = "local ranks up to %d, but the nodes it may run on have %s GPUs" % (
-        (breach.numbers["workers"] or 1) - 1, breach.numbers["node"])  # fmt: skip
+    says = "local ranks up to %d, but the nodes it may run on have %s" % (
+        (breach.numbers["workers"] or 1) - 1, counted(breach.numbers["node"], "GPU"))  # fmt: skip
     fixes = _local_words(plan, step, job, site)
     return Finding("MPL203", says, step.span, fixes=fixes, help="start at most one rank per GPU")
 

@@ -20,7 +20,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --nodes=4 --ntasks=1
     Right: #SBATCH --nodes=4 --ntasks-per-node=1
-    Why:   Slurm 22.05 warns: can't run 1 processes on 4 nodes, setting nnodes to 1. Maple only reports it.
+    Why:   Slurm 22.05 warns "can't run 1 processes on 4 nodes, setting nnodes to 1". Maple only reports it.
     """
     nodes = values.nodes(job.settings.value("nodes") or b"")
     tasks = values.whole(job.settings.value("ntasks") or b"")
