@@ -62,6 +62,11 @@ bool next_part(const char **list, char separator, struct slice *part) {
     return true;
 }
 
+bool same_file(const char *path, const struct stat *other) {
+    struct stat file;
+    return stat(path, &file) == 0 && file.st_dev == other->st_dev && file.st_ino == other->st_ino;
+}
+
 bool join(char path[PATH_MAX], const struct slice *folder, const char *name) {
     int size = folder->size < PATH_MAX ? (int)folder->size : PATH_MAX;
     int wrote = snprintf(path, PATH_MAX, "%.*s/%s", size, (const char *)folder->at, name);

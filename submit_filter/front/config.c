@@ -73,11 +73,6 @@ void read_config(struct config *config, const char *command) {
 #endif
 }
 
-bool same_file(const char *path, const struct stat *other) {
-    struct stat file;
-    return stat(path, &file) == 0 && file.st_dev == other->st_dev && file.st_ino == other->st_ino;
-}
-
 static bool same_bytes(const char *path, const char *other) {
     struct buffer one = {NULL, 0, 0, false}, two = {NULL, 0, 0, false};
     bool same = read_regular(path, &one) && read_regular(other, &two) && one.size == two.size && one.size > 0 &&

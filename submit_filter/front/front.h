@@ -137,6 +137,7 @@ struct slice next_line(struct slice *text);
 bool next_part(const char **list, char separator, struct slice *part);
 /* The path of *name* in the folder; false where it is too long. */
 bool join(char path[PATH_MAX], const struct slice *folder, const char *name);
+bool same_file(const char *path, const struct stat *other);
 int64_t now_ms(void);
 void hex(char *to, const unsigned char *bytes, size_t size);
 void sha256(const void *bytes, size_t size, unsigned char hash[HASH_SIZE]);
@@ -144,7 +145,6 @@ void sha256(const void *bytes, size_t size, unsigned char hash[HASH_SIZE]);
 /* config.c */
 void read_config(struct config *config, const char *command);
 int fronts_before(void); /* in this chain of fork and execve */
-bool same_file(const char *path, const struct stat *other);
 /* Become the real command; returns only if that fails, with errno. */
 int try_real(const struct config *config, const char *command, char **argv, char **environment);
 /* The same; says why it failed and returns the exit status to use. */
