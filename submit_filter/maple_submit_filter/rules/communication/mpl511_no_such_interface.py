@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Iterator
 
 from ...site.facts import Site
@@ -13,6 +14,7 @@ from .. import rule
 
 _NAMES = (b"NCCL_SOCKET_IFNAME", b"GLOO_SOCKET_IFNAME", b"TP_SOCKET_IFNAME", b"UCX_NET_DEVICES_IFNAME")
 _OF_OTHERS = (b"ib", b"eth", b"en", b"em", b"bond", b"hsn", b"p2p")  # how the interfaces of clusters are called
+_SET = re.compile(rb"(?m)^[ \t]*(?:export[ \t]+)?((?:NCCL|GLOO|TP)_SOCKET_IFNAME)=[\"']?=?(lo0?)\b")
 
 
 @rule("MPL511", "a network interface that the nodes do not have")
@@ -24,6 +26,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   NCCL says "Bootstrap : no socket interface found". Maple only reports it, with the names that the site file
            has: nodes may have more interfaces than the ones that ranks are to meet over.
     """
+    yield from _beside(plan, job)
     if b"_SOCKET_IFNAME" not in job.source:
         return
     if any(step.groups and step.nodes and step.nodes > 1 for step in plan.steps):
@@ -59,6 +62,25 @@ def _loopback(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                 says = "%s=lo: over lo each node reaches itself alone, and the job has several" % name.decode()
                 yield Finding("MPL511", says, span, fixes=(fix,) if fix is not None else (),
                               help="name the interface of the network between the nodes")  # fmt: skip
+
+
+def _beside(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """Yield that a file which the script reads has set the loop-back for ranks of several nodes."""
+    wide = next((step for step in plan.steps if step.groups and (step.nodes or 1) > 1), None)
+    if wide is None or job.read is None:
+        return
+    for path in plan.depends:
+        match = _SET.search(job.read(path) or b"")
+        if match is not None:
+            name, value = (part.decode() for part in match.groups())
+            file = path.rpartition(b"/")[2].decode("utf-8", "replace")
+            says = "%s sets %s=%s: over it each node reaches itself alone, and the job has several" % (
+                file,
+                name,
+                value,
+            )
+            yield Finding("MPL511", says, wide.span, help="name the interface of the network between the nodes")
+            return
 
 
 def _site_s(name: bytes, site: Site) -> bytes:

@@ -36,7 +36,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _roomier(finding: Finding, plan: LaunchPlan, job: Job, site: Site) -> Tuple[Fix, ...]:
     """Choose another partition, or QOS, of the same nodes that gives so many."""
-    needs = needs_of(job, gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres"))
+    on_node = gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres") or _of_tasks_on_node(job)
+    needs = needs_of(job, on_node or None)
     if needs.gpus is None:
         each = (gpu_count(job.settings, "gpus-per-task") or 0) * (
             values.whole(job.settings.value("ntasks") or b"") or 0
@@ -56,7 +57,16 @@ def _per_node(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
     alone = values.nodes(job.settings.value("nodes") or b"1") == (1, 1)
     if most is not None and there and each and tasks and alone and most.most < each * tasks <= there:
         return _finding(job.settings.get("ntasks"), each * tasks, most, most.most)
+    on_node = _of_tasks_on_node(job)
+    if most is not None and there and on_node and most.most < on_node <= there:
+        return _finding(job.settings.get("ntasks-per-node"), on_node, most, most.most)
     return None
+
+
+def _of_tasks_on_node(job: Job) -> int:
+    """Return the GPUs on a node where each of its tasks is given some, 0 where that is not said."""
+    tasks = values.whole(job.settings.value("ntasks-per-node") or b"") or 0
+    return tasks * (gpu_count(job.settings, "gpus-per-task") or 0)
 
 
 def _total(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
@@ -83,7 +93,7 @@ def _of_tasks(job: Job) -> Optional[Tuple[int, int]]:
 
 def _by_nodes(nodes: int, job: Job, site: Site) -> Optional[Finding]:
     """More in all than one job may have, counted by its nodes."""
-    each = gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres")
+    each = gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres") or _of_tasks_on_node(job)
     in_all = limit(job, site, "max_gpus")
     if not each or in_all is None or each * nodes <= in_all.most:
         return None

@@ -1,0 +1,38 @@
+"""A time that nobody asked for."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+from ..limits import asked, judged, limit
+
+_SHORT = 3600  # seconds: a default beyond may be what is wanted
+_SAID = ("time", "walltime")
+
+
+@rule("MPL222", "the time is left at a short default")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A job that asks for no time gets the default of its partition or queue, and is ended then.
+
+    Wrong: sbatch train.sh without --time, in a partition of Delta: 30 minutes
+    Right: #SBATCH --time=24:00:00
+    Why:   the scheduler ends the training in the middle of an epoch (State=TIMEOUT, or walltime exceeded). Maple only
+           reports it: how long the job takes is yours to say; maple forecast may know.
+    """
+    if not plan.steps or not judged(job, site) or any(asked(job, name) for name in _SAID):
+        return
+    default = limit(job, site, "default_walltime")
+    if default is not None and default.most <= _SHORT:
+        minutes = default.most // 60
+        yield Finding(
+            "MPL222",
+            "no time is requested, and %s gives %d minutes then" % (default.row.name, minutes),
+            asks_for="walltime" if job.submission.scheduler == "pbs" else "time",
+            help="say how long the job takes, a little more than that",
+            site_fact=default.key,
+        )
