@@ -50,6 +50,7 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
         breaches = breaches or (_fewer_gpus(starts, group, scene) if complete or sampled else ())
     breaches = breaches or _withheld(starts) or (_said_world(starts, shape, scene) if sure else ()) or _listed(starts)
     breaches = breaches or _local(starts, group, scene) or _outside(starts) or _told_apart(starts)
+    breaches = breaches or (_no_port(starts) if sure else ())
     return Verdict((group,), breaches)
 
 
@@ -245,6 +246,15 @@ def _outside(starts: Sequence[Start]) -> Tuple[Breach, ...]:
     if len(starts) < 2 or not all(start.python and is_outside(master) for start, master in zip(starts, masters)):
         return ()
     return (Breach(breach_kinds.MASTER_OUTSIDE, {}, {"master": masters[0] or EMPTY}),)
+
+
+def _no_port(starts: Sequence[Start]) -> Tuple[Breach, ...]:
+    """Return whether the ranks of a step are told a port beyond all that there are."""
+    ports = [start.environment.get(b"MASTER_PORT") for start in starts]
+    beyond = all(port is not None and port.literal and (number(port) or 0) > 65535 for port in ports)
+    if len(starts) < 2 or not beyond or not all(start.python for start in starts):
+        return ()
+    return (Breach(breach_kinds.NO_PORT, {}, {"port": ports[0] or EMPTY}),)
 
 
 _MEETS = re.compile(rb"(?:coordinator|dist.url|init.method|master|rdzv)[\w.-]*(?:=|\Z)")

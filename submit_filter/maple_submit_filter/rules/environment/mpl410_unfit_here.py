@@ -38,8 +38,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not site.unfit or not judged(job, site):
         return
+    said = re.sub(rb"(?m)(?:^|[ \t])#.*$", b"", job.source)
     for unfit in site.unfit:
-        if unfit.unless and unfit.unless.encode() in job.source:
+        if unfit.unless and unfit.unless.encode() in said:
             continue
         if unfit.loads and not _load_of(unfit.loads, job.source):
             continue
@@ -105,7 +106,7 @@ def _told(unfit: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
     name, _, value = unfit.what.lstrip("-").partition("=")
     for step in plan.steps:
         for named in named_values(step.program) if not step.maybe else ():
-            if named.last == name and named.value == value.encode():
+            if ("_" + named.last).endswith("_" + name) and named.value == value.encode():
                 span = place_of(named, step)
                 return _Place(span or step.span, _written(unfit, value.encode(), span, job))
     return None
