@@ -65,7 +65,7 @@ def read(path: str, formats: Formats, rank: int | None = None, name: str = "") -
     with source.file:
         first = tails.head(source)
         told = _end(source, first, Lines(shown, source.modified, formats), formats)
-    is_long = any(isinstance(one, Observation) for one in told)  # then the beginning tells of totals alone
+    is_long = any(isinstance(line, Observation) for line in told)  # then the beginning tells of totals alone
     known = formats.once() if is_long else formats
     begun = _of_window(first, Lines(shown, source.modified, known), known, MOST_PIECES)
     return _reading(shown, [*begun, *told], rank, source.modified, source.bytes)
@@ -97,12 +97,12 @@ def _of_window(window: Window, lines: Lines, formats: Formats, most: int) -> lis
 
 
 def _reading(file: str, told: Sequence[Told], rank: int | None, modified: float, size: int) -> Reading:
-    seen = [one for one in told if isinstance(one, Observation)]
+    seen = [line for line in told if isinstance(line, Observation)]
     return Reading(
         file,
         tuple(_ranked(seen, rank)),
-        tuple(one for one in told if isinstance(one, Mark)),
-        tuple(one for one in told if isinstance(one, Said)),
+        tuple(line for line in told if isinstance(line, Mark)),
+        tuple(line for line in told if isinstance(line, Said)),
         modified,
         size,
         rank,
@@ -111,14 +111,11 @@ def _reading(file: str, told: Sequence[Told], rank: int | None, modified: float,
 
 def _ranked(seen: Sequence[Observation], rank: int | None) -> Iterable[Observation]:
     """Yield observations with the rank that their line names, else that of the file."""
-    used = labels(one.text for one in seen[:400])
+    used = labels(observation.text for observation in seen[:400])
     for observation in seen:
-        found = _rank(observation.text, used)
-        yield (
-            replace(observation, rank=found if found is not None else rank)
-            if found is not None or rank is not None
-            else observation
-        )
+        own = _rank(observation.text, used)
+        known = own if own is not None else rank
+        yield replace(observation, rank=known) if known is not None else observation
 
 
 def _rank(text: str, used: Labels) -> int | None:

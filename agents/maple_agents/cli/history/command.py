@@ -48,8 +48,8 @@ def history(job: str, why: bool, limit: int, as_json: bool) -> int:
     elif job or why:
         from .history_page import show
 
-        for one in jobs:
-            show(one, limit, why)
+        for lineage in jobs:
+            show(lineage, limit, why)
     else:
         from .history_page import listed
 
@@ -69,7 +69,7 @@ def _found(job: str, limit: int, wide: bool) -> "list[Job]":
         found = jobs(became.version, "")
     if not job:
         found = found[:limit]
-    return [with_scripts(one) for one in found[:5]] + found[5:] if wide else found
+    return [with_scripts(lineage) for lineage in found[:5]] + found[5:] if wide else found
 
 
 def _submission(job: str) -> "Optional[Record]":

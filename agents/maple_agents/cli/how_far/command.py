@@ -67,15 +67,15 @@ def progress(
         spoken()
         if job is None and not logs:
             return _jobs(watch, every, question, as_json)
-        found = _found(job, logs)
+        meant = _found(job, logs)
         if watch and not (as_json or question):
             from .watch import watched
 
             return code(watched(lambda: _read(_found(job, logs)), every))
-        told = _read(found)
+        state = _read(meant)
         with printing():
-            _shown(told, question, as_json)
-        return code(told)
+            _shown(state, question, as_json)
+        return code(state)
 
 
 def _jobs(watch: bool, every: int, question: Optional[str], as_json: bool) -> int:
@@ -105,13 +105,13 @@ def _jobs(watch: bool, every: int, question: Optional[str], as_json: bool) -> in
 def _running() -> "list[Progress]":
     from ...progress.job_logs import MOST_JOBS, of_job, running
 
-    found = []
+    progresses = []
     for job in running()[:MOST_JOBS]:
         try:
-            found.append(_read(of_job(job.id)))
+            progresses.append(_read(of_job(job.id)))
         except Complaint:  # it ended a moment ago, or is of another part of an array
             continue
-    return found
+    return progresses
 
 
 def _found(job: Optional[str], logs: tuple[str, ...]) -> "Found":
@@ -125,28 +125,28 @@ def _found(job: Optional[str], logs: tuple[str, ...]) -> "Found":
     return of_files(logs)
 
 
-def _read(found: "Found") -> "Progress":
+def _read(meant: "Found") -> "Progress":
     from dataclasses import replace
 
     from ...progress.formats import known
     from ...progress.log_ends import progress as read
 
-    folders = [os.path.dirname(one) for one in (found.script, *found.files[:1]) if one] + [""]
-    told = read(found.files, known(folders), time.time(), found.run, found.hints, found.ranks)
-    return told if found.files else replace(told, notes=(*told.notes, *found.missing))
+    folders = [os.path.dirname(path) for path in (meant.script, *meant.files[:1]) if path] + [""]
+    state = read(meant.files, known(folders), time.time(), meant.run, meant.hints, meant.ranks)
+    return state if meant.files else replace(state, notes=(*state.notes, *meant.missing))
 
 
-def _shown(told: "Progress", question: Optional[str], as_json: bool) -> None:
+def _shown(state: "Progress", question: Optional[str], as_json: bool) -> None:
     from ...progress.answers import answer, whole
 
     if question:
-        json_output.echo(answer(told, question))
+        json_output.echo(answer(state, question))
     elif as_json:
-        json_output.echo(whole(told))
+        json_output.echo(whole(state))
     else:
         from .page import page
 
-        click.echo("\n".join(page(told)))
+        click.echo("\n".join(page(state)))
 
 
 def code(progress: "Progress") -> int:

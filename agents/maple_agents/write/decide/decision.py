@@ -56,10 +56,10 @@ def decide_plan(
 def _seconds(slots: Slots) -> int | None:
     if "walltime" not in slots:
         return None
-    found = of_clock(slots.text("walltime"))
-    if not found:
+    seconds = of_clock(slots.text("walltime"))
+    if not seconds:
         raise Refused("walltime %s: is no time; write HH:MM:SS" % slots.text("walltime"))
-    return found
+    return seconds
 
 
 def _unplaced(asked: Asked, job: Job, placed: tuple[Assumed, ...], missing: tuple[Missing, ...]) -> Lacking:
@@ -173,20 +173,20 @@ def _derived(slots: Slots, spot: Spot) -> list[Assumed]:
 
 
 def _defaults(slots: Slots, spot: Spot) -> list[Assumed]:
-    found = []
+    defaults = []
     if "walltime" not in slots and spot.row is not None and spot.row.default_walltime:
         because = "%s.%s.default_walltime of the site file" % (spot.row.selector, spot.row.name)
-        found.append(Assumed("walltime", clock(spot.row.default_walltime), because))
+        defaults.append(Assumed("walltime", clock(spot.row.default_walltime), because))
     if "program" not in slots:
-        found.append(Assumed("program", PROGRAM, "no program was named; train.py is assumed"))
-    return found
+        defaults.append(Assumed("program", PROGRAM, "no program was named; train.py is assumed"))
+    return defaults
 
 
 def _in_order(missing: Iterable[Missing]) -> tuple[Missing, ...]:
     """Return what is missing, each slot once, in the order of `NAMES`."""
     first: dict[str, Missing] = {}
-    for one in missing:
-        first.setdefault(one.slot, one)
+    for lack in missing:
+        first.setdefault(lack.slot, lack)
     return tuple(first[slot] for slot in NAMES if slot in first)
 
 
