@@ -151,6 +151,8 @@ def _meant(old: Step, new: Step, start: State, end: State) -> bool:
     full = wanted.size if wanted is not None else None
     if old.groups and all(group.launcher not in AGENTS for group in old.groups) and len(declared) == 1:
         return all(group.nodes is not None for group in new.groups) and _outvoted(old.tasks, min(declared), full, made)
+    if full is not None and old.tasks == full and made != {full}:
+        return False  # the tasks may have been meant for the ranks
     if _counts_changed(old, new):
         return made == {full} and _overruled(start.job, old)
     said = bool(declared) and any(link.option(*NODES, *WORKERS) for link in old.links)

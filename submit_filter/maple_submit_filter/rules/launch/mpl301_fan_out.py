@@ -26,6 +26,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   4 tasks with 4 workers each make 16 ranks for 4 GPUs; the rendezvous takes the agents that come first, all
            on one node, and the others fail. srun must be told --ntasks too: it inherits SLURM_NTASKS, which beats
            --ntasks-per-node on its line (measured, Slurm 22.05). The one task gets the CPUs of all four.
+           Where the tasks fill the GPUs of a node and the workers of one do not, Maple asks first.
     """
     for step in plan.steps:
         for breach in step.breaches:
@@ -53,11 +54,18 @@ def _fixes(step: Step, outer: Link, plan: LaunchPlan, job: Job, site: Site) -> I
     nodes = step.nodes or plan.allocation.nodes
     if outer.name == "mpiexec" and nodes:
         line = _mpiexec(outer, step, nodes, site)
+    safety = Safety.ASK if _fewer_than_gpus(step, plan) else Safety.SAFE
     if line:
-        yield Fix(tuple(line), Safety.SAFE, "one %s per node" % step.links[-1].name)
+        yield Fix(tuple(line), safety, "one %s per node" % step.links[-1].name)
     asked = by_directive(job, plan, step, why) if outer.name not in OUTER or OUTER[outer.name].reads_job else None
     if asked:
-        yield Fix(tuple(asked), Safety.SAFE, "one task, and so one %s, per node" % step.links[-1].name)
+        yield Fix(tuple(asked), safety, "one task, and so one %s, per node" % step.links[-1].name)
+
+
+def _fewer_than_gpus(step: Step, plan: LaunchPlan) -> bool:
+    """Return whether the tasks of a node fill its GPUs, and the workers of one task do not: which are ranks?"""
+    gpus, workers = plan.allocation.gpus_per_node, step.workers_per_task
+    return bool(gpus and workers) and step.tasks_per_node == gpus and (workers or 0) < (gpus or 0)
 
 
 def _mpiexec(outer: Link, step: Step, nodes: int, site: Site) -> List:  # type: ignore[type-arg]
