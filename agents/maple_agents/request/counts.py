@@ -135,7 +135,6 @@ _PARTS = {
     "not": "(?:, )?(?:instead of|rather than|not|and not) (?:the )?",
     "prefer": "(?:prefer|preferring|favour|favor|choose|pick)(?: (?:to|use|have|using|having|run|on|with)){0,3}",
     "has": "(?:with|having|has|have|using|use|gets|get|uses|:|=|should have|should use|should get|must have)(?: all)?",
-    "runs": "(?:should |must |will |to )?(?:with|run|start|have|use|get|runs|running|gets|starts|starting|has)",
     "spread": "(?:, )?(?:(?:spread|distributed|split|divided|scattered|evenly|balanced|all|located|placed) ){0,5}"
     "(?:over|across|on|in|from|among|between|out over) (?:the |all |all of )?",
     "in total": "(?:in (?:total|all|sum)|total|all together|combined|across the board|(?:over|across) all(?: node)?)",
@@ -164,7 +163,6 @@ _GRAMMAR = r"""
 # from 2 to 4 nodes, where it is a change
 <changed> from \d+(?: node)? to <n>(?: <nodes>)? => n=nodes
 <change> (?:the )?(?:number of )?node(?: number)? to <n> => n=nodes!named
-<change> (?:the )?(?:number of )?gpu(?: number)? (?:per node|on each node) to <n> => n=gpus_per_node!named
 # ranges and alternatives are no value
 (?P<n>\d+) <to> <m> (?:- )?<nodes>(?: \w+)? => n=nodes!open m=nodes!open
 (?:between|from) (?P<n>\d+) (?:and|to) <m> (?:<nodes>|<gpus>) => n=nodes!open m=nodes!open
@@ -188,32 +186,23 @@ _GRAMMAR = r"""
 <n> node (?:x|\*|times) <m>(?: (?:x )?<gpus>)? => n=nodes m=gpus_per_node
 <n> (?:node )?(?:x )?(?:with |of )?<m> (?:x |- )<gpus> (?:- )?node => n=nodes m=gpus_per_node
 (?:a|an) (?P<n>1) (?:SIZE )?GPU (?:(?:- )?SIZE )?(?:compute )?node => n=nodes
-(?:a|an|1) <n> (?:x |- )?<gpus> (?:- )?(?:compute )?node => n=gpus_per_node
-(?:each|per|every) <n> (?:x |- )<gpus> (?:- )?(?:compute )?node => n=gpus_per_node
 <n> - <gpus> (?:compute )?node => n=gpus_per_node
-(?P<n>\d+) gpu (?:- )?node => n=nodes
 # the GPUs of a node
 <n> (?:- )?<gpus>(?: GPU)?(?: (?:in|on|of|from))?(?: (?:use|used|being used))? <per node> => n=gpus_per_node
 <each> <has> (?:exactly )?<n> (?:- )?<gpus> => n=gpus_per_node
 (?:with|of|having|at|,|and) each <n> (?:- )?<gpus> => n=gpus_per_node
 <gpu> (?:per|/|a|each|on each|on every|in each) node<is> <n> => n=gpus_per_node!named
-(?:<gpu> number|number of <gpu>) per node<is> <n> => n=gpus_per_node!named
-per node <gpu>(?: number)?<is> <n> => n=gpus_per_node!named
 (?<![a-z] )per node <n> <gpus> => n=gpus_per_node!named
 <gpu><is> <n> per node => n=gpus_per_node!named
 # the ranks of a node
 <gpus>(?: (?:per|/|a|each) node)?(?: ,)?(?: with| and)? (?P<n>1) <ranks> (?:each|per gpu) => n=-
 <n> (?:- )?<ranks> (?:on |in |for )?<per node> => n=ranks_per_node
 <ranks> (?:per|/|a|on each|on every) node<is> <n> => n=ranks_per_node!named
-ppn<is> <n> => n=ranks_per_node!named
 <n> ppn => n=ranks_per_node
-(?:each|every) node <runs> <n> <ranks> => n=ranks_per_node
 (?:each|every|per) node <n> <ranks> => n=ranks_per_node!named
-(?:each|every) <n> <ranks> => n=ranks_per_node
 (?:<ranks>)<is> <n> (?:per|/|a|each|on each|on every) node => n=ranks_per_node!named
 # nodes
 <node number><:>(?: exactly)? <n>(?! (?:x|tile|gpu|GPU|rank|task|core|cpu|hour|minute)) => n=nodes!named
-number of (?:compute |gpu )?node<is> <n> => n=nodes!named
 <n> (?:- )?<nodes><no list> => n=nodes
 <n> <kind> node<no list> => n=nodes!kind
 <not each>GPU (?:gpu |compute )?(?P<n>node|box)(?! (?:or|is|are|type|kind|partition|queue|-)) => n=nodes!single
@@ -225,15 +214,12 @@ number of (?:compute |gpu )?node<is> <n> => n=nodes!named
 # the GPUs of the job
 <n> (?:- )?<gpus>(?: GPU)? <in total> => n=gpus_total
 (?:total (?:of )?(?:number of )?|in total (?:of )?)(?:exactly )?<n> <gpus> => n=gpus_total
-total (?:number (?:of )?)?<gpu>(?: number)?<is> <n> => n=gpus_total!named
 <gpu> (?:in )?total<is> <n> => n=gpus_total!named
 <n> (?:- )?<gpus>(?: GPU)? <spread><m> (?:- )?<nodes> => n=gpus_total m=nodes
 <n> (?:x )?<gpus>(?! (?:memory|hour)) => n=gpus
 <wants> (?P<n>a|an) GPU(?! (?:gpu |GPU |- |compute )*<no device>) => n=gpus!weak
-<n> <kind> gpu(?! (?:memory|hour|node|-)) => n=gpus!kind
 LAUNCHER (?:with |, )?<n> <per node>(?! (?:gpu|GPU|node|card|tile)) => n=ranks_per_node
 (?:number of |num )?(?:gpu|GPU gpu)(?: number)?(?: (?:=|:|>)){1,3} <n>(?! (?:gb|tile|SIZE)) => n=gpus!named
-number of gpu<is> <n> => n=gpus!named
 # the ranks of the job
 world size<is> <n> => n=ranks!named
 <n> <ranks>(?! (?:per|/|on each|a node|type|group|in the (?:dataset|benchmark))) => n=ranks

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from maple_submit_filter.launchers.registry import AGENTS
@@ -51,8 +52,6 @@ WISHES = (
     "preempt",
     "shared",
 )
-Nearest = Callable[[str], Sequence[tuple[str, str]]]
-"""Gives the slots ("paradigm", "model") or wishes ("wish") that a sentence nobody else understood comes nearest to."""
 
 
 class Asked(NamedTuple):
@@ -80,7 +79,7 @@ class Asked(NamedTuple):
     doubts: tuple[Missing, ...] = ()
 
 
-def read(text: str, *, clusters: Sequence[SiteNames] | None = None, nearest: Nearest | None = None) -> Asked:
+def read(text: str, *, clusters: Sequence[SiteNames] | None = None) -> Asked:
     """Return what *text* says. *clusters*: those that can be named, None for all that have a site file.
 
     Raises nothing for odd text; one that `refusal` refuses for its form says nothing.
@@ -90,16 +89,16 @@ def read(text: str, *, clusters: Sequence[SiteNames] | None = None, nearest: Nea
     those = tuple(clusters) if clusters is not None else _described()
     english = languages.english(text, programs.read(languages.apart(text))[1])
     if english is not None:
-        return _written(read_english(english.text, those, nearest), english, text)
-    return read_english(text, those, nearest)
+        return _written(read_english(english.text, those), english, text)
+    return read_english(text, those)
 
 
-def read_english(text: str, those: tuple[SiteNames, ...], nearest: Nearest | None) -> Asked:
+@lru_cache(256)
+def read_english(text: str, those: tuple[SiteNames, ...]) -> Asked:
     """Return what an English *text* says."""
     line, readings, taken = _readings(forms.plain_form(text), those)
     weighed = weigh(line, readings)
-    asked = _asked(weighed, line, text, [*taken, *((one.start, one.end) for one in readings if not _is_apart(one))])
-    return _with_nearest(asked, nearest) if nearest is not None else asked
+    return _asked(weighed, line, text, [*taken, *((one.start, one.end) for one in readings if not _is_apart(one))])
 
 
 def _is_apart(reading: Reading) -> bool:
@@ -274,19 +273,6 @@ def _slot(reading: Reading, text: str) -> Slot:
     name: Name = reading.name  # type: ignore[assignment]
     where = " ".join(text[reading.start : reading.end].split())
     return Slot(name, reading.value, Origin("request", where, reading.start, reading.end))
-
-
-def _with_nearest(asked: Asked, nearest: Nearest) -> Asked:
-    """Return *asked* with what the words left over come nearest to; what was read by its words stands."""
-    if not asked.rest:
-        return asked
-    more, wishes = [], set(asked.wishes)
-    for name, value in nearest(asked.rest):
-        if name == WISH:
-            wishes.add(value)
-        elif name in ("paradigm", "model") and name not in asked.slots:
-            more.append(Slot(name, value, Origin("request", asked.rest)))  # type: ignore[arg-type]
-    return asked._replace(slots=asked.slots.with_more(more), wishes=frozenset(wishes))
 
 
 # What of a request nobody understood.

@@ -118,21 +118,6 @@ def test_reading_needs_no_heavy_library() -> None:
     assert done.stdout.strip() == "[]", done.stderr
 
 
-def test_what_only_a_model_of_words_can_name_is_asked_of_it() -> None:
-    """The words left over go to `nearest`; what it says fills only what the grammar left empty."""
-    seen: list[str] = []
-
-    def nearest(words: str) -> list[tuple[str, str]]:
-        seen.append(words)
-        return [("paradigm", "fsdp"), ("model", "GPT-2"), ("wish", "lora"), ("account", "evil")]
-
-    asked = read("split the weights across everybody, ResNet-18, 2 nodes", nearest=nearest)
-    assert asked.slots.as_json() == {"nodes": 2, "model": "ResNet-18", "paradigm": "fsdp"}
-    assert asked.wishes == {"lora"}
-    assert "weights" in seen[0]
-    assert "ResNet" not in seen[0]
-
-
 def test_wishes_are_those_that_are_told() -> None:
     """Every wish that the grammar can read is in the published list."""
     from maple_agents.request import phrases

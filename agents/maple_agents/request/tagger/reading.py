@@ -106,5 +106,5 @@ def normal(label: str, text: str) -> str:
         return text
     those = site_names.of_files() if label == "site" else ()
     frame, names = FRAMES.get(label, ("", ()))
-    slots: Slots = words.read_english(frame % text, those, None).slots if frame else Slots()
+    slots: Slots = words.read_english(frame % text, those).slots if frame else Slots()
     return next((str(slots[name].value) for name in names if name in slots), "")
