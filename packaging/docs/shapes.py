@@ -18,7 +18,7 @@ from typing import Annotated, Any, Union
 import typing_extensions
 from maple_agents.cli import forecast, shapes
 from maple_agents.cli.history import answers as history
-from maple_agents.cli.new import answers as new
+from maple_agents.cli.new import handover
 from maple_agents.progress import shapes as progress
 from maple_agents.scheduling import answer as replay
 from maple_daemon.install.report import shapes as report
@@ -28,7 +28,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 SHAPES: dict[str, Any] = {
     "check": Union[shapes.Check, shapes.Checks],
     "plan": shapes.Plan,
-    "new": new.New,
+    "new": handover.New,
     "history": history.History,
     "show": history.Show,
     "forecast": forecast.Answer,

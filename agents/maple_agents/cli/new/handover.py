@@ -1,10 +1,10 @@
-"""What `maple new` ends with: the script, verified first where that is wanted; or what it still lacks."""
+"""What `maple new` ends with: the script, verified first where that is wanted; or what it still lacks. Both as JSON."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Optional, Union
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Optional, TypedDict, Union
 
 import click
 from maple_submit_filter.answer.report import printable
@@ -14,11 +14,12 @@ from ...ask.submission import on_site, submission
 from ...base import json_output
 from ...base import new_file as new_output
 from ...base.complaint import Complaint
-from . import answers, page
+from ...base.difference import text
+from ...base.slots import Assumed, Lacking, Missing, Slots, Unread
+from . import page
 from .request import Wanted
 
 if TYPE_CHECKING:
-    from maple_agents.base.slots import Lacking
     from maple_agents.write.composition import Made
     from maple_agents.write.values import Carried
 
@@ -27,19 +28,17 @@ SECONDS, QUEUE = 180.0, 900.0  # as `maple verify` has them
 
 def unread(asked: Wanted, as_json: bool) -> int:
     """Say what was not understood, and write nothing."""
-    from maple_agents.base.slots import Lacking
-
     return _told(asked, Lacking(()), as_json, page.unread(asked))
 
 
-def missing(asked: Wanted, lacking: "Lacking", as_json: bool) -> int:
+def missing(asked: Wanted, lacks: Lacking, as_json: bool) -> int:
     """Say what is missing, and write nothing."""
-    return _told(asked, lacking, as_json, page.missing(lacking))
+    return _told(asked, lacks, as_json, page.missing(lacks))
 
 
-def _told(asked: Wanted, lacking: "Lacking", as_json: bool, lines: Iterable[str]) -> int:
+def _told(asked: Wanted, lacks: Lacking, as_json: bool, lines: Iterable[str]) -> int:
     if as_json:
-        json_output.echo(answers.lacking(asked, lacking))
+        json_output.echo(lacking(asked, lacks))
         return 3
     for line in (on_site(asked.cluster.site.id, asked.known_by), *lines):
         click.echo("maple: " + line, err=True)
@@ -59,7 +58,7 @@ def hand_over(asked: Wanted, made: "Union[Made, Carried]", output: Optional[str]
         if code:
             return code
     if as_json:
-        json_output.echo(answers.written(made, asked))
+        json_output.echo(written(made, asked))
     if output is not None or not as_json:
         new_output.put(made.script, output)
     if output is not None and not as_json:
@@ -109,3 +108,61 @@ class NotVerified(Complaint):
     """The script could not be verified."""
 
     exit_code = 1
+
+
+# The JSON of both.
+
+
+class New(TypedDict):
+    """`maple new`. *script*: null where something is *missing*, or was not understood (*unread* has what stops).
+
+    *slots*: what was said, in normal form. *assumed*: what nobody said, each with its reason. *asks*: what is missing
+    with the site's own words, and what it can be. *template*: by which launch template the script was made.
+    """
+
+    site: str
+    site_known_by: str
+    slots: dict[str, Union[int, str]]
+    missing: list[str]
+    script: Optional[str]
+    template: Optional[str]
+    assumed: list[Assumed]
+    advice: list[str]
+    asks: list[Missing]
+    unread: list[Unread]
+
+
+def written(made: Union[Made, Carried], asked: Wanted) -> New:
+    """Return the JSON of a script."""
+    plan = made.plan
+    if plan is None:
+        return _new(asked, asked.slots, (), made.advice, script=made.script)
+    return _new(asked, plan.said, plan.assumed, made.advice, script=made.script, template=plan.launch.name)
+
+
+def lacking(asked: Wanted, lacks: Lacking) -> New:
+    """Return the JSON where something is missing."""
+    return _new(asked, asked.slots, lacks.assumed, lacks.advice, lacks.missing)
+
+
+def _new(
+    asked: Wanted,
+    slots: Slots,
+    assumed: Sequence[Assumed],
+    advice: Sequence[str],
+    missing: Sequence[Missing] = (),
+    script: Optional[bytes] = None,
+    template: Optional[str] = None,
+) -> New:
+    return New(
+        site=asked.cluster.site.id,
+        site_known_by=asked.known_by,
+        slots=slots.as_json(),
+        missing=[lack.slot for lack in missing],
+        script=None if script is None else text(script),
+        template=template,
+        assumed=list(assumed),
+        advice=list(advice),
+        asks=list(missing),
+        unread=list(asked.unread),
+    )
