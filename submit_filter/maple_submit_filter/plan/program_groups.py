@@ -164,8 +164,9 @@ def _withheld(starts: Sequence[Start]) -> Tuple[Breach, ...]:
     """Return whether python programs of several tasks lack what the script sets for them, and nothing else reads."""
     if len(starts) < 2 or not all(start.python and start.trail.links for start in starts):
         return ()
-    names = tuple(name for name in starts[0].missing if all(name in one.dropped for one in starts))
-    alike = all(one.missing == starts[0].missing for one in starts)
+    lacking = [one for one in starts if one.missing and one.place.node != 0] or list(starts)
+    names = tuple(name for name in lacking[0].missing if all(name in one.dropped for one in lacking))
+    alike = all(one.missing == lacking[0].missing for one in lacking)
     return (Breach(breach_kinds.WITHHELD, {}, {}, names),) if names and alike else ()
 
 

@@ -270,6 +270,8 @@ def pass_on(link: Link, child: Shell) -> None:
     """Give the rank what the line's own options say of its environment."""
     if any(link.option(name) is not None for name in ("envnone", "genvnone", "envlist", "genvlist")):
         _drop(child, _listed(link))
+    if by_ssh(link) and child.place.node:
+        _drop(child, _named(link))
     for option in link.options:
         if option.name not in ("env", "genv", "x") or option.value is None:
             continue
@@ -277,6 +279,17 @@ def pass_on(link: Link, child: Shell) -> None:
         equals = raw.find(b"=")
         if equals > 0:
             child.set(raw[:equals], option.value.slice(equals + 1), exported=True)
+
+
+def by_ssh(link: Link) -> bool:
+    """Return whether Open MPI is told to start its daemons over ssh: other nodes then have what -x names alone."""
+    words = [text.raw for text in link.argv]
+    return any(pair == (b"plm", b"rsh") for pair in zip(words, words[1:])) or b"plm_rsh_agent" in words
+
+
+def _named(link: Link) -> Dict[bytes, None]:
+    names = [option.value.raw.partition(b"=")[0] for option in link.options if option.name == "x" and option.value]
+    return dict.fromkeys((b"HOME", b"USER", b"PATH", b"LD_LIBRARY_PATH", *names))
 
 
 def _drop(child: Shell, kept: Mapping[bytes, None]) -> None:

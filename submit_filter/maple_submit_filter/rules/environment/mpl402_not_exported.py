@@ -6,6 +6,7 @@ import re
 from typing import Iterator, Optional, Tuple
 
 from ...cures.launch_edits import change, exported, first_node_fixes
+from ...launchers.mpi.layout import by_ssh
 from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
@@ -16,6 +17,7 @@ from .. import rule
 from ..launch.mpl304_node_rank import own_node_rank
 
 NOT_EXPORTED, NOT_BY_SRUN = "not exported", "srun --export leaves it out"
+NOT_BY_X = "over ssh mpirun passes on what -x names alone"
 NOT_BY_JOB = "srun takes over the job's --export, which leaves it out"
 _CLEAR = re.compile(rb"--cleanenv|--containall|--contain-all|--compat|\benv +-i?|\s-e\s")
 
@@ -121,7 +123,7 @@ def _help(why: str) -> str:
         return "export it"
     if why in (NOT_BY_SRUN, NOT_BY_JOB):
         return "srun --export=ALL passes all on"
-    return "write it into the command itself"
+    return "name it with -x" if why == NOT_BY_X else "write it into the command itself"
 
 
 def _handed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job) -> Tuple[Fix, ...]:
@@ -218,6 +220,8 @@ def _why(step: Step, job: Job) -> str:
         return NOT_BY_JOB
     if _CLEAR.search(job.source[step.span.start : step.span.end]):
         return "the program is started with a clean environment"
+    if any(link.name == "mpiexec" and by_ssh(link) for link in step.links):
+        return NOT_BY_X
     carrier = next((link.name for link in step.links if link.name in ("ssh", "pbs_tmrsh", "pbsdsh")), "")
     if carrier:
         return "%s does not pass variables on" % carrier
