@@ -417,7 +417,7 @@ def test_a_terminal_of_any_encoding_is_written_to(tmp_path, speaks, command):
         (["--nodes=four"], 1, 'sbatch refuses this value: "four" is not a valid node count'),
         (["--time=2h"], 1, "sbatch refuses this value: Invalid --time specification"),
         (["--bogus=1"], 2, "left alone: sbatch refuses the command line: unrecognized option --bogus"),
-        (["--wrap=hostname"], 2, "sbatch refuses the command line: Script arguments not permitted with --wrap option"),
+        (["--wrap=hostname"], 1, "sbatch refuses the command line: Script arguments not permitted with --wrap option"),
     ],
     ids=str,
 )
