@@ -41,7 +41,7 @@ source ./where.sh
 TORCHRUN="torchrun --nnodes=2 --nproc-per-node=4 --node_rank=$WHICH --master_addr=$MASTER_ADDR --master_port=29500"
 srun bash -c "$TORCHRUN train.py"
 """
-RIGHT = b"WHICH='$SLURM_NODEID'\nMASTER_ADDR=node1\n"
+RIGHT = b"WHICH='$SLURM_NODEID'\nMASTER_ADDR=head\n"
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_a_condition_that_holds_no_more_sends_the_front_to_its_helper_which_teac
         helper = os.path.join(LIB, "maple_submit_filter", "helper.py")
         stand.configure(socket=daemon.socket, socket_ms=20_000, helper=helper)
         known, said = {"memory": 0.0, "learnt": 0.0}, []  # type: tuple[dict[str, float], list[bytes]]
-        for content, how in ((None, "learnt"), (None, "memory"), (b"WHICH=0\nMASTER_ADDR=node1\n", "learnt"),
+        for content, how in ((None, "learnt"), (None, "memory"), (b"WHICH=0\nMASTER_ADDR=head\n", "learnt"),
                              (None, "memory")):  # fmt: skip
             if content is not None:
                 stand.write("where.sh", content)
