@@ -396,8 +396,6 @@ def _change(shell: Shell, op: bytes, text: Text, argument: Text, second: Text, h
     if op == b":":
         return _substring(shell, text, argument, second, has_second)
     raw, pattern = text.raw, argument.raw
-    if raw == NODE_LIST and op[:1] == b"%" and pattern[:1] == b",":
-        return text  # as `cut -d, -f1`: node[01-04] has no comma, and is still no name
     tokens = NUL in pattern or any(mark in raw for mark in (b"\0nodelist", b"\0same:", b"\0vary:", b"\0task:"))
     if tokens or (NUL in raw and op[:1] not in (b"#", b"%")):
         return derive(op, [text, argument, second])

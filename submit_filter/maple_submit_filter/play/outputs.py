@@ -363,7 +363,9 @@ def _cut(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine
     out = []
     for line in lines(given):
         raw = line.raw
-        if delimiter == b"." and _TOKEN.fullmatch(raw) and field == 1:  # a short host name has no dot to cut at
+        if raw == NODE_LIST and delimiter in b",[-":
+            out.append(derive(b"cut", [line]))  # where names have no common beginning, the first may be whole
+        elif delimiter == b"." and _TOKEN.fullmatch(raw) and field == 1:  # a short host name has no dot to cut at
             out.append(_short(line))
         elif (
             delimiter in raw and not line.literal and any(mark in raw for mark in (b"\0same", b"\0vary", b"\0nodelist"))
