@@ -15,6 +15,7 @@ from .fix_cases import difference, site, submission
 
 GOOD = "#!/bin/bash\n#SBATCH --nodes=1 --time=10\nsrun python a.py\n"
 # Every node takes itself for node 0: proven wrong, and mended safely by giving each its own rank.
+REFUSED = "invalid_partition_account_qos"
 WRONG = (
     "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=1 --time=10\n"
     'export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)\n'
@@ -82,6 +83,13 @@ def test_rules_cure_what_they_prove():
     """`as-checked` is what `maple check` would submit, with the remedy's own words."""
     (made,) = cured(WRONG, entry(remedy("as-checked", says="mend it", steps=["or so"]), cause="unknown"))
     assert made.script is not None and made.says.startswith("mend it: MPL3") and made.steps == ("or so",)
+
+
+def test_what_the_scheduler_refuses_is_cured_by_another_request_alone():
+    """A launch line that is wrong as well is mended besides, and is not called what the cluster takes."""
+    asked_for = cured(WRONG, entry(remedy("as-checked", says="ask for less"), cause=REFUSED), REFUSED)
+    assert [one.says.partition(":")[0] for one in asked_for if one.script is not None] != ["ask for less"]
+    assert any(one.script is not None and "MPL3" in one.says for one in asked_for)
 
 
 def test_where_the_rules_find_nothing_the_usual_fix_of_the_class_is_made():

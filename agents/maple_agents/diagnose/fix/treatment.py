@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 from maple_submit_filter.answer.decision import Decision, Rewritten, at_home, decide, examined, understood
 from maple_submit_filter.bash.check import parses
 from maple_submit_filter.host.bounded_file import read_file
+from maple_submit_filter.repair.offers import differences
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.edits import Conflict, Fix, apply, apply_argv
 from maple_submit_filter.types.job import Read
@@ -26,6 +27,7 @@ from .kinds.insertion import without_footer
 from .registry import MADE, Given
 
 AS_CHECKED = "as-checked"
+REFUSED = "invalid_partition_account_qos"  # the class of what only another request cures
 _CODE = re.compile(r"\bMPL\d{3} ")
 BUYS = "%s, where that is what was meant; else let the launch line wait for the nodes that the job has"
 
@@ -138,9 +140,18 @@ def _cure(
     if remedy.how != AS_CHECKED:
         return tried(remedy.how, remedy.give, cause, plain, diagnosis, digest, given)
     checked = _as_checked(decision, diagnosis)
-    if checked is None:
+    if checked is None or (cause.cause == REFUSED and not _asks_otherwise(checked, diagnosis.case.asked)):
         return plain
     return replace(checked, kind=remedy.kind, says="%s: %s" % (plain.says, checked.says), steps=steps)
+
+
+def _asks_otherwise(cure: Cure, asked: Submission | None) -> bool:
+    """Return whether a cure makes the request another one: no other change cures what the scheduler refuses."""
+    if asked is None or not _changes(cure):
+        return True
+    after = asked._replace(script=cure.script or asked.script, argv=cure.argv or asked.argv)
+    before, later = (understood(submission, reader(submission)) for submission in (asked, after))
+    return before is None or later is None or any(differences(before, later))
 
 
 def _usual(usual: Usual, cause: Cause, diagnosis: Diagnosis, digest: Digest, given: Mapping[str, Fact]) -> Cure:
