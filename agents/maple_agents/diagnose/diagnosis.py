@@ -89,11 +89,14 @@ def _succeeded(given: Mapping[str, Fact], digest: Digest, rows: Sequence[Ranked]
 
 
 def _refused(digest: Digest, harmless: Collection[Place]) -> bool:
-    """Return whether a launcher complained: then a script that says that it ended need not have run anything."""
+    """Return whether a launcher complained, or something gave up, and no training is seen.
+
+    A script that says that it ended then need not have run anything.
+    """
     if digest.progress:
         return False
     loud = (event for event in digest.events if event.severity >= Severity.ERROR and event.place not in harmless)
-    return any(_LAUNCHER_SAID.search(bare(event.text)) for event in loud)
+    return any(event.severity == Severity.FATAL or _LAUNCHER_SAID.search(bare(event.text)) for event in loud)
 
 
 def _meant(rows: Sequence[Ranked], digest: Digest) -> bool:
