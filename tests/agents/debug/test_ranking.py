@@ -102,9 +102,29 @@ def test_a_job_that_succeeded_has_no_cause():
     assert classes(of=case(state="unknown"), progress=10) == ["none"]
 
 
+def test_what_gave_up_before_any_training_was_no_success():
+    """The script went on, and said that the job was done."""
+    fatal = event(5, "boom there", severity=Severity.FATAL, behind=9)
+    assert classes(fatal, of=case(state="unknown"), ended_well="done") == ["code_error"]
+    assert classes(fatal, of=case(state="unknown"), ended_well="done", progress=10) == ["none"]
+
+
 def test_a_success_that_hides_a_death_is_told():
     """`srun … | tee log` ends with 0 whatever srun did; a rank that died at the log's end is told all the same."""
     assert classes(event(99, "boom there"), of=case(state="completed")) == ["code_error"]
+
+
+def test_ranks_that_wait_for_a_dead_one_do_not_name_the_cause():
+    """Another rank's own exception came before, however weak its words; the waiting rank's own is no such reason."""
+    known = {**KNOWN, "barrier": entry("barrier timed out", "rendezvous_timeout_master_unreachable"),
+             "gone": entry("No such file", "file_not_found", weight="fair")}  # fmt: skip
+    wait = event(30, "barrier timed out", rank=2)
+    dead = event(16, "No such file", rank=0, exception="FileNotFoundError")
+    assert classes(dead, wait, known=known)[0] == "file_not_found"
+    assert classes(replace(dead, rank=2), wait, known=known)[0] == "rendezvous_timeout_master_unreachable"
+    assert classes(replace(dead, exception=""), wait, known=known)[0] == "rendezvous_timeout_master_unreachable"
+    assert classes(wait, replace(dead, place=Place(LOG.path, 40)), known=known)[0] == (
+        "rendezvous_timeout_master_unreachable")  # fmt: skip
 
 
 def test_silence_is_evidence():

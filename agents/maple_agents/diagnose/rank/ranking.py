@@ -25,6 +25,7 @@ from ..recognise.log_facts import ENDINGS, stands
 from ..recognise.matches import Match
 from ..values import Digest, Event, Place, Severity
 
+WAITED = "rendezvous_timeout_master_unreachable"
 STATES = {"time_limit": "timeout", "cancelled_by_user": "cancelled", "preempted_or_requeued": "preempted"}
 NEAR = 12  # lines between two sentences of one telling
 OWN = 2  # ordinary lines among them
@@ -193,7 +194,21 @@ def _by_kind(entry: Entry) -> bool:
     return bool(entry.exception or entry.frame) and entry.weight != "strong"
 
 
+def _left_waiting(ranked: Ranked, other: Ranked) -> bool:
+    """Return whether *ranked* is how ranks waited for one that had died of *other*: an exception of its own, before."""
+    if ranked.cause != WAITED or not ranked.matches or not other.matches:
+        return False
+    death, wait = other.matches[0].event, ranked.matches[0].event
+    ranks = {match.event.rank for match in ranked.matches}
+    first = death.place.file == wait.place.file and death.place.line < wait.place.line
+    return bool(death.exception) and first and death.rank is not None and death.rank not in ranks
+
+
 def _explains(other: Ranked, ranked: Ranked, known: Mapping[str, Entry]) -> bool:
+    if _left_waiting(ranked, other):
+        return True
+    if _left_waiting(other, ranked):
+        return False
     if _said_better(other, ranked, known):
         return False
     if _said_better(ranked, other, known):
