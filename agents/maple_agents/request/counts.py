@@ -194,7 +194,8 @@ _GRAMMAR = r"""
 <gpu> (?:per|/|a|each|on each|on every|in each) node<is> <n> => n=gpus_per_node!named
 (?<![a-z] )per node <n> <gpus> => n=gpus_per_node!named
 <gpu><is> <n> per node => n=gpus_per_node!named
-# the ranks of a node
+# the ranks of a node; one for each GPU is no count of them
+(?P<n>1) <ranks> (?:(?:on|in|for) )?(?:per|each|every|/|a) <gpu> => n=-
 <gpus>(?: (?:per|/|a|each) node)?(?: ,)?(?: with| and)? (?P<n>1) <ranks> (?:each|per gpu) => n=-
 <n> (?:- )?<ranks> (?:on |in |for )?<per node> => n=ranks_per_node
 <ranks> (?:per|/|a|on each|on every) node<is> <n> => n=ranks_per_node!named

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -51,6 +52,11 @@ WISHES = (
     "interactive",
     "preempt",
     "shared",
+)
+
+_RANK_A_GPU = re.compile(
+    r"\b(?:one|1|a|single) (?:process|rank|task)(?:es|s)? ?(?:per|/|for each|for every|on each|each) ?(?:gpu|card)\b",
+    re.I,
 )
 
 
@@ -206,6 +212,7 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
     wrong += counts.contradictions(said)
     _rank_slot(readings, said)
     _gpu_slot(readings)
+    _rank_a_gpu(readings, text)
     slots = Slots(_slot(reading, text) for reading in readings.values() if reading.name in NAMES)
     unread = leftover(line, spans)
     return Asked(
@@ -224,6 +231,14 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
         ),
         doubts=tuple(doubts),
     )
+
+
+def _rank_a_gpu(readings: dict[str, Reading], text: str) -> None:
+    """Take "one process per GPU" for what it says where a program has one process a node; others have it anyway."""
+    paradigm, each = readings.get("paradigm"), readings.get("gpus_per_node")
+    said = _RANK_A_GPU.search(text)
+    if said and each is not None and paradigm is not None and paradigm.value == "jax":
+        readings.setdefault("ranks_per_node", each._replace(name="ranks_per_node", start=said.start(), end=said.end()))
 
 
 def _of_agents(readings: dict[str, Reading], said: counts.Counts) -> tuple[counts.Counts, tuple[Reading, ...]]:

@@ -74,3 +74,18 @@ def test_an_option_that_takes_several_values_ends_where_the_next_item_begins(
 ) -> None:
     """The whole option was lost where one of them did not fit its shape."""
     assert read(request_text).slots.as_json() == slots
+
+
+@pytest.mark.parametrize(
+    ("words", "ranks"),
+    [
+        ("jax train.py, 2 nodes, one process per gpu, 4 GPUs per node, 2h", 4),
+        ("2 nodes with 4 GPUs each, JAX, 1 rank for each GPU, train.py", 4),
+        ("jax train.py, 2 nodes, 4 GPUs per node, 2h", None),
+        ("ddp train.py, 2 nodes, one process per gpu, 4 GPUs per node, 2h", None),
+    ],
+)
+def test_a_process_for_each_gpu_is_said_where_it_is_not_done_anyway(words, ranks):
+    """JAX has one on a node that takes all GPUs; what trains with a rank a GPU needs no number."""
+    slots = read(words).slots
+    assert slots.number("ranks_per_node") == ranks and slots.number("gpus_per_node") == 4
