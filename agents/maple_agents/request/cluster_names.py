@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from maple_submit_filter.site.facts import NodeKind, Partition, Site, kinds_with
 
-from ..base.slots import Origin, Slot, Slots
+from ..base.slots import Name, Origin, Slot, Slots
 from . import counts
 from .language.vocabulary import listed, texts
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _WORDS = texts("cluster_names")
 _PLACES = ("partition", "queue", "qos")
 _GENERIC = listed(_WORDS["generic"])
+
+_KIND_X = re.compile(r"(.*[a-z]*\d+[a-z]*) ?x ?(\d{1,2})", re.I)
 
 
 def resolved(asked: Asked, cluster: Cluster) -> Asked:
@@ -87,6 +89,9 @@ def _kinds(asked: Asked, cluster: Cluster) -> Asked:
     if slot is None or slot.origin.by != "request" or not kinds:
         return asked
     fitting = [kind for kind in kinds if _fits(kind, str(slot.value), cluster)]
+    counted = _KIND_X.fullmatch(str(slot.value))
+    if not fitting and counted:
+        return _kinds(_with_count(asked, slot, counted.group(1), int(counted.group(2))), cluster)
     rest = Slots(one for name, one in asked.slots.items() if name != "gpu")
     if not fitting:
         by_feature = kinds_with(str(slot.value), {kind.name: kind.features for kind in kinds})
@@ -99,6 +104,16 @@ def _kinds(asked: Asked, cluster: Cluster) -> Asked:
     if len(fitting) == 1:
         return asked._replace(slots=rest.with_more([slot._replace(value=fitting[0].name)]))
     return asked._replace(slots=rest, gpu_kinds=tuple(kind.name for kind in fitting))
+
+
+def _with_count(asked: Asked, slot: Slot, kind: str, number: int) -> Asked:
+    """Take "A100x2" for two of a kind, where no node is called that."""
+    said = [slot._replace(value=kind)]
+    if not {"gpus_total", "gpus_per_node"} & set(asked.slots):
+        name: Name = "gpus_per_node" if (asked.slots.number("nodes") or 1) > 1 else "gpus_total"
+        said.append(slot._replace(name=name, value=number))
+    rest = Slots(other for name, other in asked.slots.items() if name != "gpu")
+    return asked._replace(slots=rest.with_more(said))
 
 
 def _fits(kind: NodeKind, said: str, cluster: Cluster) -> bool:

@@ -171,6 +171,9 @@ _GRAMMAR = r"""
 # 4 instead of 8 nodes: the first number counts the same thing
 <n> <not>\d+ <nodes> => n=nodes
 <n> <not>\d+ <gpus> => n=gpus
+# a kind and how many of it, "A100 x4"
+(?:GPU|gpu) (?:SIZE )?x <n>(?= each) => n=gpus_per_node
+(?:GPU|gpu) (?:SIZE )?x <n>(?! (?:node|x|/|per)) => n=gpus
 <prefer> <n> over (?:the )?<m> <nodes> => n=nodes m=-
 <prefer> <n> over (?:the )?<m> <gpus> => n=gpus m=-
 # 2 of the 4 GPUs

@@ -201,6 +201,8 @@ def _stands(words: Sequence[Token], at: int, taken: int, hit: Phrase, text: str)
         return False
     spelling = text[words[at].start : last.end]
     before = words[at - 1].lex if at else ""
+    if hit.name == "gpu" and taken > 1 and any(word.lex == "x" for word in words[at + 1 : at + taken]):
+        return False  # "a100 x4" counts them, "A100x4" is how a site may call a node
     if hit.name == "gpu" and taken > 1 and words[at].kind == WORD and len(words[at].text) < 3:
         return False  # "a 2-node job" names no A2
     if squeezed(spelling) == "3d" and "D" not in spelling:

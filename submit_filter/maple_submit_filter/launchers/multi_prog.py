@@ -52,6 +52,16 @@ def program_of(many: List[Row], task: int) -> Optional[List[Text]]:
     return None
 
 
+def differ(many: List[Row]) -> bool:
+    """Return whether the lines start different programs: a step has one, and its ranks are of one world."""
+    return len({_file(row) for row in many}) > 1
+
+
+def _file(row: Row) -> bytes:
+    """Return the script of a line, the command itself where it names none."""
+    return next((word.raw for word in row.words if word.raw.endswith((b".py", b".sh"))), row.words[0].raw)
+
+
 def _offset(row: Row, task: int) -> Optional[int]:
     before = 0
     for low, high in row.ranges:

@@ -13,7 +13,7 @@ from ..play.slurm_allocation import WHOLE_NODE, devices, gpus_in, gres_gpus
 from ..types.launch_plan import Link
 from ..types.text import Text, host, number, plain, token, unknown
 from .grammar import Reading, followed, link_of, read
-from .multi_prog import Row, program_of, rows
+from .multi_prog import Row, differ, program_of, rows
 from .record import Launcher, RankWords
 from .srun_options import TABLE
 
@@ -77,6 +77,10 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
             shape = shape._replace(refused="the file of --multi-prog has no record for task %d" % lacking)
             scene.shapes[trail.key] = (trail, shape)
             return
+    if many is not None and differ(many):
+        scene.note(trail.span.start if trail.span else -1, "the tasks of this srun line run different programs")
+        scene.hidden = True
+        return
     scene.shapes[trail.key] = (trail, shape)
     for place in places(shape, link, shell, scene, trail.background):
         child = shell.spawn(place)
