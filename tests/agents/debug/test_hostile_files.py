@@ -122,12 +122,13 @@ from maple_agents.cli.fix.command import fix
 from maple_agents.cli.main import run
 for form in ([], ["--json"]):
     with contextlib.redirect_stdout(io.StringIO()):
-        run(["--log", "c.log", "--state", "failed", "--site", "generic-slurm", *form], fix, "maple-fix")
+        run(["--log", "c.log", *%r, *form], fix, "maple-fix")
+        run(["--log", "absent.log", *%r, *form], fix, "maple-fix")
 os.setgroups([])
 os.setresgid(%d, %d, %d)
 os.setresuid(%d, %d, %d)
 sys.exit(run(sys.argv[1:], fix, "maple-fix"))
-""" % ((NOBODY,) * 6)
+""" % (DIRECTIONS, DIRECTIONS, *(NOBODY,) * 6)
 
 
 def as_nobody(*words: str, cwd: Path) -> Called:
