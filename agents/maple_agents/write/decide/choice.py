@@ -132,17 +132,17 @@ def _by_launcher(slots: Slots) -> Assumed | None:
     return Assumed("paradigm", _OF_LAUNCHER[launcher], "%s was said" % launcher)
 
 
-_AS_IT_IS = re.compile(r"(?:\S*/)?python[\d.]*\s|(?:vllm|sglang|ollama)\s")  # a command that starts itself
+_SERVER = re.compile(r"(?:vllm|sglang|ollama)\s")  # a command that divides itself over the GPUs of a node
 
 
 def _alone(slots: Slots, load: Load, cluster: Cluster, nodes: int | None) -> Assumed | None:
-    """Return that the program is one process: for one rank, or where its whole command was said, and one node."""
+    """Return that the program is one process: for one rank, or where it divides itself over the GPUs of a node."""
     if "launcher" in slots or "single" not in cluster.paradigms or load.fits(cluster.paradigms["ddp"]) is False:
         return None
     if load.ranks == 1:
         return Assumed("paradigm", "single", "there is one rank")
-    if nodes == 1 and "ranks_per_node" not in slots and _AS_IT_IS.match(slots.text("program")):
-        return Assumed("paradigm", "single", "the command was said as it is; one rank for each GPU: say DDP")
+    if nodes == 1 and "ranks_per_node" not in slots and _SERVER.match(slots.text("program")):
+        return Assumed("paradigm", "single", "it starts its own processes")
     return None
 
 
