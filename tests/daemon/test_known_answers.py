@@ -35,7 +35,7 @@ SCRIPTS = {
 
 
 OFFERED = {str(case): case.submission.script or b"" for case in rule_cases.cases(rule_cases.OF_LAUNCH)
-           if str(case) in ("MPL203/eight-on-four", "MPL306/exported")}  # fmt: skip
+           if str(case) in ("MPL203/eight-on-four", "MPL303/a-typed-number")}  # fmt: skip
 SCRIPTS |= OFFERED
 
 
