@@ -13,6 +13,7 @@ from ..limits import asked, judged, limit
 
 _SHORT = 3600  # seconds: a default beyond may be what is wanted
 _SAID = ("time", "walltime")
+_FOR_TRIALS = ("debug", "dev", "test", "interactive")  # in the name of a partition: half an hour is what one wants
 
 
 @rule("MPL222", "the time is left at a short default")
@@ -27,7 +28,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not plan.steps or not judged(job, site) or any(asked(job, name) for name in _SAID):
         return
     default = limit(job, site, "default_walltime")
-    if default is not None and default.most <= _SHORT:
+    if default is not None and default.most <= _SHORT and not any(word in default.row.name for word in _FOR_TRIALS):
         minutes = default.most // 60
         yield Finding(
             "MPL222",
