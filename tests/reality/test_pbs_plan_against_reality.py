@@ -45,9 +45,11 @@ def test_every_known_value_is_what_the_processes_got(compared: list[Compared]) -
 
 
 def test_nearly_every_value_is_known(compared: list[Compared]) -> None:
-    values = sum(row.values for row in compared)
-    assert len(compared) >= 90 and values > 2000
-    assert sum(row.known for row in compared) >= KNOWN * values
+    """Of wrong scripts as many as came up before they died, which differs by run: they are not counted."""
+    sound = [row for row in compared if "/wrong/" not in row.name]
+    values = sum(row.values for row in sound)
+    assert len(sound) >= 90 and values > 2000
+    assert sum(row.known for row in sound) >= KNOWN * values
 
 
 def test_worlds_from_two_to_twenty_four_ranks_are_compared(pbs_corpora: list[Ran], compared: list[Compared]) -> None:
