@@ -71,6 +71,14 @@ def beside(job: Job, name: bytes, step: Step) -> Optional[bytes]:
     return text if text is not None and NUL not in text else None
 
 
+def files_read(plan: LaunchPlan, job: Job, ending: bytes = b"") -> Iterator[Tuple[str, bytes]]:
+    """Yield the name and the text of each file that was read for the plan, of those with an *ending*."""
+    for path in plan.depends if job.read is not None else ():
+        text = job.read(path) if job.read is not None and path.endswith(ending) else None
+        if text is not None:
+            yield path.rpartition(b"/")[2].decode("utf-8", "replace"), text
+
+
 def _read(plan: LaunchPlan, job: Job) -> Iterator[Program]:
     for step in plan.steps if job.peruse is not None else ():
         for name in _files(step) if not step.maybe and (not step.unknown or plan.presumes) else ():

@@ -14,7 +14,7 @@ from maple_submit_filter.host.bounded_file import read_file
 from maple_submit_filter.repair.offers import differences
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.edits import Conflict, Fix, apply, apply_argv
-from maple_submit_filter.types.job import Read
+from maple_submit_filter.types.job import Job, Read
 from maple_submit_filter.types.submission import Submission
 
 from ...templates.knowledge.conditions import Fact, holds
@@ -149,8 +149,7 @@ def _asks_otherwise(cure: Cure, asked: Submission | None) -> bool:
     """Return whether a cure makes the request another one: no other change cures what the scheduler refuses."""
     if asked is None or not _changes(cure):
         return True
-    after = asked._replace(script=cure.script or asked.script, argv=cure.argv or asked.argv)
-    before, later = (understood(submission, reader(submission)) for submission in (asked, after))
+    before, later = _both(asked, cure.script, cure.argv or asked.argv)
     return before is None or later is None or any(differences(before, later))
 
 
@@ -204,11 +203,16 @@ def _of_rules(better: Rewritten, safety: Safeness, diagnosis: Diagnosis) -> Cure
 
 def _buys_nodes(asked: Submission, better: Rewritten) -> bool:
     """Return whether the job would ask for more nodes: what that costs is not for Maple to say."""
-    after = asked._replace(script=better.script if better.script is not None else asked.script, argv=better.argv)
-    jobs = [understood(submission, reader(submission)) for submission in (asked, after)]
+    jobs = _both(asked, better.script, better.argv)
     counts = [job.settings.value("nodes") if job is not None else None for job in jobs]
     old, new = (int(count) if count and count.isdigit() else 0 for count in counts)
     return new > old > 0
+
+
+def _both(asked: Submission, script: bytes | None, argv: tuple[bytes, ...]) -> tuple[Job | None, Job | None]:
+    """Return the job as it was submitted, and as it would be with another script, None for the same, and *argv*."""
+    after = asked._replace(script=script if script is not None else asked.script, argv=argv)
+    return understood(asked, reader(asked)), understood(after, reader(after))
 
 
 # What cures most jobs of a class: tried where no remedy of the entry changes the script.

@@ -11,6 +11,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
+from ..program_text import files_read
 
 _NAMES = (b"NCCL_SOCKET_IFNAME", b"GLOO_SOCKET_IFNAME", b"TP_SOCKET_IFNAME", b"UCX_NET_DEVICES_IFNAME")
 _OF_OTHERS = (b"ib", b"eth", b"en", b"em", b"bond", b"hsn", b"p2p")  # how the interfaces of clusters are called
@@ -67,18 +68,13 @@ def _loopback(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _beside(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     """Yield that a file which the script reads has set the loop-back for ranks of several nodes."""
     wide = next((step for step in plan.steps if step.groups and (step.nodes or 1) > 1), None)
-    if wide is None or job.read is None:
+    if wide is None:
         return
-    for path in plan.depends:
-        match = _SET.search(job.read(path) or b"")
+    for file, text in files_read(plan, job):
+        match = _SET.search(text)
         if match is not None:
-            name, value = (part.decode() for part in match.groups())
-            file = path.rpartition(b"/")[2].decode("utf-8", "replace")
-            says = "%s sets %s=%s: over it each node reaches itself alone, and the job has several" % (
-                file,
-                name,
-                value,
-            )
+            said = (file, *(part.decode() for part in match.groups()))
+            says = "%s sets %s=%s: over it each node reaches itself alone, and the job has several" % said
             yield Finding("MPL511", says, wide.span, help="name the interface of the network between the nodes")
             return
 

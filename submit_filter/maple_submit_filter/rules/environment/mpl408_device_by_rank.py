@@ -13,6 +13,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
+from ..program_text import files_read
 
 _SET = re.compile(
     rb"\b(?:CUDA|HIP|ROCR)_VISIBLE_DEVICES=[\"']?\\?\$\{?"
@@ -41,7 +42,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if match is not None:
         yield _finding(match, step, job, site)
         return
-    for name, text in _beside(plan, job):
+    for name, text in files_read(plan, job, b".sh"):
         if _SET.search(text):
             says = "%s gives each task the device of its rank in the whole job" % name
             yield Finding("MPL408", says, step.program_span or step.span, help="take the rank on the node")
@@ -64,11 +65,3 @@ def _finding(match: "re.Match[bytes]", step: Step, job: Job, site: Site) -> Find
     fixes = (Fix((edit,), Safety.ASK, "the device of the rank on its node"),) if local else ()
     says = "%s counts the tasks of all nodes, and the devices of each node begin with 0" % match.group(1).decode()
     return Finding("MPL408", says, Span(*match.span()), fixes=fixes, help="take the rank on the node")
-
-
-def _beside(plan: LaunchPlan, job: Job) -> "Iterator[tuple[str, bytes]]":
-    """Yield the name and text of each shell script beside that was read for the plan."""
-    for name in plan.depends:
-        text = job.read(name) if job.read is not None and name.endswith(b".sh") else None
-        if text is not None:
-            yield name.rpartition(b"/")[2].decode("utf-8", "replace"), text

@@ -13,6 +13,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
+from ..program_text import files_read
 
 # What each launcher surely does not set. Sources: srun(1); Open MPI 4.1 and 5 "mpirun"; PALS' public client; MPICH 4.
 # srun with --mpi=pmi2 sets PMI_RANK, and PALS sets it too, so these stand in no row of theirs.
@@ -48,7 +49,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     launchers = {_launcher(step, site) for step in plan.steps}
     name = launchers.pop() if len(launchers) == 1 else ""
-    if name not in _NEVER or not any(word in job.source or _beside(plan, job) for word in (b"_RANK", b"RANKID")):
+    if name not in _NEVER:
+        return
+    scripts = tuple(files_read(plan, job, b".sh"))
+    if not scripts and not any(word in job.source for word in (b"_RANK", b"RANKID")):
         return
     step = plan.steps[0]
     words = rank_words(step.links[:1], site, job.source)
@@ -56,7 +60,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if match is not None:
         yield _finding(match, name, words, job.source)
         return
-    for beside, text in _beside(plan, job):
+    for beside, text in scripts:
         other = _first(text, name)
         if other is not None:
             says = "%s reads %s, which %s does not set" % (beside, other.group(1).decode(), _SHOWN.get(name, name))
@@ -116,10 +120,3 @@ def _finding(match: "re.Match[bytes]", name: str, words: Optional[RankWords], so
     edits = tuple(Edit(Span(*one.span(1)), _meant(one.group(1), words), "MPL409") for one in every)
     fixes = (Fix(edits, Safety.ASK, "read %s" % own.decode()),) if own else ()
     return Finding("MPL409", says, span, fixes=fixes, help=_instead(variable, words))
-
-
-def _beside(plan: LaunchPlan, job: Job) -> Tuple[Tuple[str, bytes], ...]:
-    """Return name and text of each shell script beside that was read for the plan."""
-    names = [name for name in plan.depends if name.endswith(b".sh")] if job.read is not None else []
-    found = [(name.rpartition(b"/")[2].decode("utf-8", "replace"), job.read(name)) for name in names if job.read]
-    return tuple((name, text) for name, text in found if text is not None)
