@@ -36,8 +36,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _roomier(finding: Finding, plan: LaunchPlan, job: Job, site: Site) -> Tuple[Fix, ...]:
     """Choose another partition, or QOS, of the same nodes that gives so many."""
-    on_node = gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres") or _of_tasks_on_node(job)
-    needs = needs_of(job, on_node or None)
+    needs = needs_of(job, _on_node(job) or None)
     if needs.gpus is None:
         each = (gpu_count(job.settings, "gpus-per-task") or 0) * (
             values.whole(job.settings.value("ntasks") or b"") or 0
@@ -61,6 +60,11 @@ def _per_node(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
     if most is not None and there and on_node and most.most < on_node <= there:
         return _finding(job.settings.get("ntasks-per-node"), on_node, most, most.most)
     return None
+
+
+def _on_node(job: Job) -> int:
+    """Return the GPUs that the request says for a node, 0 where it says none."""
+    return gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres") or _of_tasks_on_node(job)
 
 
 def _of_tasks_on_node(job: Job) -> int:
@@ -93,7 +97,7 @@ def _of_tasks(job: Job) -> Optional[Tuple[int, int]]:
 
 def _by_nodes(nodes: int, job: Job, site: Site) -> Optional[Finding]:
     """More in all than one job may have, counted by its nodes."""
-    each = gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres") or _of_tasks_on_node(job)
+    each = _on_node(job)
     in_all = limit(job, site, "max_gpus")
     if not each or in_all is None or each * nodes <= in_all.most:
         return None
