@@ -42,7 +42,8 @@ class Run(NamedTuple):
     """A job that ended. *seconds*: from its start to its end. *state*: a word of `job_records.STATES`.
 
     *memory*: bytes, the most that one of its tasks held when Slurm looked (every 30 s by default), or all that PBS
-    counted on its nodes: a lower bound of what it needed.
+    counted on its nodes: a lower bound of what it needed. *gpu_memory*: bytes, the most on one GPU; *gpu_use*: percent,
+    the most; where the scheduler tells them.
     """
 
     job: str
@@ -51,6 +52,8 @@ class Run(NamedTuple):
     seconds: float
     state: str
     memory: int | None = None
+    gpu_memory: int | None = None
+    gpu_use: float | None = None
 
     @property
     def is_cut(self) -> bool:

@@ -31,6 +31,7 @@ _BYTES = {
     "standings": ("told",),
     "tried": ("code", "fact"),
     "told_ends": ("job",),
+    "runs": ("job", "name", "folder", "version"),
 }
 _OF_A_ROW = 64  # bytes that a row takes besides, with its share of the indexes
 _ALIVE = {"connect_timeout": CONNECT, "tcp_user_timeout": 10_000, "keepalives_idle": 30, "keepalives_interval": 10}

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
+from maple_agents.forecast.runs import Run
 from maple_submit_filter.types.job_records import Outcome, Record, Version
 
+NOBODY = -1  # the uid of users whom this host does not know
 LEAST_USERS = 3  # that sums are told over, whatever is set: of two, each would know the other
 
 
@@ -74,6 +76,16 @@ class Candidate(NamedTuple):
     users: int
     ran: int
     failed: int
+
+
+class RunSum(NamedTuple):
+    """What jobs that ended in one way came to, over all users; no user is in it. Hours of nodes: asked for, and run."""
+
+    state: str
+    users: int
+    jobs: int
+    asked_hours: float
+    hours: float
 
 
 class Gone(NamedTuple):
@@ -179,6 +191,18 @@ class Store(Protocol):
 
     def told(self, since: float) -> list[tuple[str, int, float]]:
         """Return job, uid and time of ends that users were told of since, for the service itself."""
+
+    def keep_runs(self, runs: Iterable[tuple[int, Run]]) -> int:
+        """Remember what jobs of these uids asked for and used, and return how many were taken, known ones too.
+
+        One that is there is told anew, and what is not told now stays. *uid* `NOBODY`: of a user unknown here.
+        """
+
+    def runs(self, uid: int, name: str = "", limit: int = 200) -> list[Run]:
+        """Return a user's ended runs, of one job name or of all, the newest end first; nothing for `NOBODY`."""
+
+    def run_sums(self) -> list[RunSum]:
+        """Return what all runs came to, of those ends that three users at least have in common."""
 
     def purges(self) -> int:
         """Return how often a user was purged: whoever holds something in memory looks whether it is to be forgotten."""

@@ -105,6 +105,19 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("m007_what_one_user_has", ("CREATE INDEX decisions_user ON decisions (uid, at)",)),
+    (
+        "m008_runs",
+        (
+            # What a job asked for and used, NULL where nobody told. Of a user whom this host does not know, uid is -1
+            # and *owner* a hash of his name: he counts in sums, and nobody is ever told of him. *at*: its end.
+            "CREATE TABLE runs (uid {int} NOT NULL, owner TEXT NOT NULL, job TEXT NOT NULL, name TEXT NOT NULL,"
+            " folder TEXT NOT NULL, version TEXT NOT NULL, submitted {real} NOT NULL, at {real} NOT NULL,"
+            " seconds {real} NOT NULL, state TEXT NOT NULL, asked_seconds {real}, asked_memory {int}, nodes {int},"
+            " gpus {int}, memory {int}, gpu_memory {int}, gpu_use {real}, PRIMARY KEY (uid, owner, job))",
+            "CREATE INDEX runs_name ON runs (uid, name, at)",
+            "CREATE INDEX runs_at ON runs (at)",
+        ),
+    ),
 )
 SQLITE = {"blob": "BLOB", "int": "INTEGER", "real": "REAL"}
 POSTGRESQL = {"blob": "BYTEA", "int": "BIGINT", "real": "DOUBLE PRECISION"}
@@ -116,9 +129,10 @@ KEYS = {
     "standings": "uid, lineage, change",
     "tried": "uid, code, fact",
     "told_ends": "job, uid",
+    "runs": "uid, owner, job",
 }
 TABLES = (
-    "decisions", "versions", "records", "outcomes", "counts", "standings", "tried", "notices", "told_ends",
+    "decisions", "versions", "records", "outcomes", "counts", "standings", "tried", "notices", "told_ends", "runs",
 )  # fmt: skip
 
 
@@ -146,7 +160,7 @@ def purge_old(run: Runner, now: float, caps: Caps) -> Gone:
 def _by_age(run: Runner, before: float) -> dict[str, int]:
     """A version lives as long as one of its submissions does, so records go first."""
     gone = {}
-    for table in ("records", "versions", "decisions", "outcomes", "standings", "tried", "told_ends"):
+    for table in ("records", "versions", "decisions", "outcomes", "standings", "tried", "told_ends", "runs"):
         where = "at < ?" + (_OF_NO_SUBMISSION if table == "versions" else "")
         gone[table] = _removed(run, table, "WHERE %s LIMIT ?" % where, (before,))
     return gone

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from maple_agents.forecast.runs import Run
 from maple_submit_filter.types.job_records import Outcome, Record, Version
 
-from . import rows, trials
-from .protocol import LEAST_USERS, Candidate, Caps, Counted, Due, Gone, Known, NotKept
+from . import rows, runs, trials
+from .protocol import LEAST_USERS, Candidate, Caps, Counted, Due, Gone, Known, NotKept, RunSum
 from .rows import Change, Runner
 from .schema import purge_old, purge_user
 
@@ -178,6 +179,18 @@ class SqlStore:
         """Return job, uid and time of ends that users were told of since."""
         found = self._run.rows("SELECT job, uid, at FROM told_ends WHERE at >= ?", (since,))
         return [(str(job), int(uid), float(at)) for job, uid, at in found]
+
+    def keep_runs(self, runs_: Iterable[tuple[int, Run]]) -> int:
+        """Remember what jobs asked for and used."""
+        return runs.keep(self._run, list(runs_))
+
+    def runs(self, uid: int, name: str = "", limit: int = 200) -> list[Run]:
+        """Return a user's ended runs, the newest end first."""
+        return runs.of_user(self._run, uid, name, limit)
+
+    def run_sums(self) -> list[RunSum]:
+        """Return what all runs came to."""
+        return runs.sums(self._run, LEAST_USERS)
 
     def purges(self) -> int:
         """Return how often a user was purged."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from maple_agents.forecast.runs import Asked, Run
 from maple_daemon.store.protocol import Caps, Counted, Known, NotKept, Store
 from maple_daemon.store.schema import KEYS
 from maple_submit_filter.types.job_records import Outcome, Value
@@ -27,6 +28,7 @@ def filled(store: Store) -> None:
     assert store.settle(store.due()[0], "ran")
     assert store.keep_standing(Known(1001, "train", "c1", NOW, "{}"), "")
     assert store.keep_told("17", 1001, NOW)
+    assert store.keep_runs([(1001, Run("17", Asked("", "train"), NOW, 60.0, "completed"))])
 
 
 def told(store: Store, uid: int) -> list[object]:
@@ -35,7 +37,7 @@ def told(store: Store, uid: int) -> list[object]:
     found += store.versions(uid) + store.versions(uid, "train")
     found += [store.standing(uid, "train", "c1")] if store.standing(uid, "train", "c1") else []
     found += store.records(uid) + store.records(uid, job="17") + store.records(uid, version="v1")
-    return found + store.unjoined(0, uid)
+    return found + store.unjoined(0, uid) + store.runs(uid)
 
 
 def left(store: Store, uid: int) -> dict[str, int]:
@@ -48,7 +50,7 @@ def test_another_user_gets_nothing_and_changes_nothing(store: Store) -> None:
     """By no method, with all keys known to him."""
     filled(store)
     before = told(store, 1001)
-    assert len(before) == 10
+    assert len(before) == 11
     assert told(store, OTHER) == []
     store.keep_decision(b"key", OTHER, b"forged", NOW)
     store.keep_version(version(uid=OTHER, name="forged", values=()))
