@@ -4,7 +4,8 @@
 failures that the user was not told of yet; his own process that reads his files asks {"ask": "reading", "record"} which
 to read. "MPA1" tells what it has read: {"record", "parts", "values"} as `types.job_records` has them,
 each part and value a list, and {"read", "looked"}: hashes of the parts that were read now, and of each file path,
-facts, hash, extract, as `readings` has them.
+facts, hash, extract, as `readings` has them. Or how far a run of his came: {"record", "reached": {"step": …}}, numbers
+as `types.job_records.Reached` has them.
 "MPJ1" is the answer to both: {"found": …} or {"wrong": one line}.
 """
 
@@ -17,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from maple_agents.base.secrets.masking import masked
-from maple_submit_filter.types.job_records import Part, Value, Version
+from maple_submit_filter.types.job_records import Part, Reached, Record, Value, Version
 
 from ..outcomes.join import without_jobs
 from ..remember.memory import Keeper
@@ -74,14 +75,18 @@ class Wrong(ValueError):
 class Questions:
     """Answers from the store, and hands on what is told."""
 
-    def __init__(self, read: Keeper, learner: Learner, reading: Reading, failing: Failing | None = None) -> None:
+    def __init__(
+        self, read: Keeper, learner: Learner, reading: Reading, failing: Failing | None = None,
+        write: Keeper | None = None,
+    ) -> None:  # fmt: skip
         self._read, self._learner, self._reading, self._failing = read, learner, reading, failing
+        self._write = write
 
     async def answer(self, kind: bytes, body: bytes, uid: int) -> bytes:
         """Return the frame that answers. Raises nothing that a question could cause."""
         try:
             told = _object(body)
-            found = self._told(told, uid) if kind == TELL else await self._asked(told, uid)
+            found = await self._heard(told, uid) if kind == TELL else await self._asked(told, uid)
             text = json.dumps({"found": found}).encode()
             if len(text) > MOST_ANSWER:
                 raise Wrong("the answer is too long; ask for fewer versions")
@@ -106,6 +111,13 @@ class Questions:
         if isinstance(found, Wrong):
             raise found
         return found["is"]
+
+    async def _heard(self, told: Told, uid: int) -> bool:
+        if "reached" not in told:
+            return self._told(told, uid)
+        reached = _reached(_text(told, "record"), told["reached"], time.time())
+        keeper = self._write or self._read
+        return bool(await keeper.ask(lambda store: store.keep_reached(uid, reached), SECONDS))
 
     def _told(self, told: Told, uid: int) -> bool:
         parts = tuple(_part(one) for one in _list(told, "parts", MOST_PARTS))
@@ -151,7 +163,7 @@ def _records(store: Store, uid: int, told: Told) -> list[Told]:
         records = store.records(uid, version, job, most, server=False)
     if any(not record.job for record in records):
         records = without_jobs(records, store.joined(), time.time())
-    return [{**record._asdict(), "outcome": record.outcome._asdict() if record.outcome else None} for record in records]
+    return [_record(record) for record in records]
 
 
 def _decision(store: Store, uid: int, told: Told) -> Any:
@@ -169,6 +181,15 @@ _QUESTIONS: dict[str, Question] = {
     "records": _records,
     "decision": _decision,
 }
+
+
+def _record(record: Record) -> Told:
+    outcome, reached = record.outcome, record.reached
+    return {
+        **record._asdict(),
+        "outcome": outcome._asdict() if outcome else None,
+        "reached": reached._asdict() if reached else None,
+    }
 
 
 def _version(version: Version, script: bool) -> Told:
@@ -202,6 +223,22 @@ def _number(told: Told, most: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise Wrong("limit: not a number from 1")
     return min(value, most)
+
+
+NUMBERS = ("step", "total", "began", "step_seconds", "checkpoint", "checkpoint_at")
+MOST_NUMBER = 1e15
+
+
+def _reached(record: str, told: Any, at: float) -> Reached:
+    """Return how far a run came: numbers alone, which nothing can hide in."""
+    if not isinstance(told, dict) or not set(told) <= set(NUMBERS):
+        raise Wrong("reached: not an object of %s" % ", ".join(NUMBERS))
+    for name, value in told.items():
+        whole = name in ("total", "checkpoint")
+        fits = isinstance(value, int) or isinstance(value, float) and not whole
+        if value is not None and (isinstance(value, bool) or not fits or not 0 <= value <= MOST_NUMBER):
+            raise Wrong("reached: %s is no number of its kind" % name)
+    return Reached(record, "", at, **told)
 
 
 def _list(told: Told, key: str, most: int) -> list[list[Any]]:

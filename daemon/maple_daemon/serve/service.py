@@ -77,7 +77,9 @@ class Service:
             self.handler.wish = self._wish
             self.failures = Failures(self.keepers[0], self.keepers[1])
             self.handler.news = self.failures
-            self.server.questions = Questions(self.keepers[0], self.recorder, self.readings, self.failures)
+            self.server.questions = Questions(
+                self.keepers[0], self.recorder, self.readings, self.failures, self.keepers[1]
+            )
         self._let_read()
         self.watching = Watching(settings, self.keepers[1] if self.keepers else None)
         self.lessons: Lessons | None = None

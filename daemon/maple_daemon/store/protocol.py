@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from maple_agents.forecast.runs import Run
-from maple_submit_filter.types.job_records import Outcome, Record, Version
+from maple_submit_filter.types.job_records import Outcome, Reached, Record, Version
 
 NOBODY = -1  # the uid of users whom this host does not know
 LEAST_USERS = 3  # that sums are told over, whatever is set: of two, each would know the other
@@ -151,6 +151,9 @@ class Store(Protocol):
 
         A later word about a job stands in place of an earlier one. One that has no form in the store is left out.
         """
+
+    def keep_reached(self, uid: int, reached: Reached) -> bool:
+        """Remember how far a run came, in place of what was known; False: this uid has no such record with a job."""
 
     def unended(self, limit: int = 1000) -> list[Record]:
         """Return joined submissions that are not known to have ended, oldest first, for the service itself."""

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from maple_submit_filter.types.job_records import Outcome, Part, Record, Value, Version
+from maple_submit_filter.types.job_records import Outcome, Part, Reached, Record, Value, Version
 
 MOST_SCRIPT = 4 << 20  # bytes of a script that is read back
 
@@ -41,19 +41,21 @@ def version(row: Sequence[Any]) -> Version | None:
 
 
 def of_record(record: Record) -> tuple[object, ...]:
-    """Return id, uid, version, at, job, and all of it as JSON; the outcome has its own row."""
+    """Return id, uid, version, at, job, and all of it as JSON; how it ended and how far it came have their own rows."""
     told = record._replace(outcome=None)._asdict()
+    del told["reached"]
     return record.id, record.uid, record.version, record.at, record.job, _json(told)
 
 
 def record(row: Sequence[Any]) -> Record | None:
-    """Return the record of a row (told, job, told of the outcome), None where it cannot be read."""
+    """Return the record of a row (told, job, and what is told of outcome and progress), None if it cannot be read."""
     try:
         told = json.loads(row[0])
         told["codes"] = tuple(told["codes"])
         told["keys"] = tuple((code, fact) for code, fact in told.get("keys", ()))
         made = Record(**told)._replace(job=row[1])
-        return made._replace(outcome=outcome((row[2],)) if row[2] else None)
+        how_far = reached((row[3],)) if len(row) > 3 and row[3] else None
+        return made._replace(outcome=outcome((row[2],)) if row[2] else None, reached=how_far)
     except (ValueError, TypeError, KeyError):
         return None
 
@@ -67,6 +69,19 @@ def outcome(row: Sequence[Any]) -> Outcome | None:
     """Return the outcome of a row (told), None where it cannot be read."""
     try:
         return Outcome(**json.loads(row[0]))
+    except (ValueError, TypeError):
+        return None
+
+
+def of_reached(reached: Reached, uid: int) -> tuple[object, ...]:
+    """Return record, uid, version, at, and all of it as JSON."""
+    return reached.record, uid, reached.version, reached.at, _json(reached._asdict())
+
+
+def reached(row: Sequence[Any]) -> Reached | None:
+    """Return how far a run came, of a row (told), None where it cannot be read."""
+    try:
+        return Reached(**json.loads(row[0]))
     except (ValueError, TypeError):
         return None
 

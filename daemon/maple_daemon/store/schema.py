@@ -118,6 +118,14 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "CREATE INDEX runs_at ON runs (at)",
         ),
     ),
+    (
+        "m009_how_far_it_came",
+        (
+            "CREATE TABLE reached (record TEXT NOT NULL, uid {int} NOT NULL, version TEXT NOT NULL,"
+            " at {real} NOT NULL, told TEXT NOT NULL, PRIMARY KEY (record, uid))",
+            "CREATE INDEX reached_at ON reached (at)",
+        ),
+    ),
 )
 SQLITE = {"blob": "BLOB", "int": "INTEGER", "real": "REAL"}
 POSTGRESQL = {"blob": "BYTEA", "int": "BIGINT", "real": "DOUBLE PRECISION"}
@@ -130,9 +138,11 @@ KEYS = {
     "tried": "uid, code, fact",
     "told_ends": "job, uid",
     "runs": "uid, owner, job",
+    "reached": "record, uid",
 }
 TABLES = (
     "decisions", "versions", "records", "outcomes", "counts", "standings", "tried", "notices", "told_ends", "runs",
+    "reached",
 )  # fmt: skip
 
 
@@ -160,7 +170,7 @@ def purge_old(run: Runner, now: float, caps: Caps) -> Gone:
 def _by_age(run: Runner, before: float) -> dict[str, int]:
     """A version lives as long as one of its submissions does, so records go first."""
     gone = {}
-    for table in ("records", "versions", "decisions", "outcomes", "standings", "tried", "told_ends", "runs"):
+    for table in ("records", "versions", "decisions", "outcomes", "standings", "tried", "told_ends", "runs", "reached"):
         where = "at < ?" + (_OF_NO_SUBMISSION if table == "versions" else "")
         gone[table] = _removed(run, table, "WHERE %s LIMIT ?" % where, (before,))
     return gone

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from maple_agents.forecast.runs import Run
-from maple_submit_filter.types.job_records import Outcome, Record, Version
+from maple_submit_filter.types.job_records import Outcome, Reached, Record, Version
 
 from . import rows, runs, trials
 from .protocol import LEAST_USERS, Candidate, Caps, Counted, Due, Gone, Known, NotKept, RunSum
@@ -16,8 +16,9 @@ from .rows import Change, Runner
 from .schema import purge_old, purge_user
 
 _RECORD = (
-    "SELECT r.told, r.job, o.told FROM records r"
+    "SELECT r.told, r.job, o.told, h.told FROM records r"
     " LEFT JOIN outcomes o ON o.job = r.job AND o.uid = r.uid AND r.job <> ''"
+    " LEFT JOIN reached h ON h.record = r.id AND h.uid = r.uid"
 )
 # A job that ended before its record was joined. One that ends at the same moment is not seen here: `unended` looks too.
 _ENDED = (
@@ -127,6 +128,17 @@ class SqlStore:
             return self._keep_outcomes(made)
         except NotKept:  # one that has no form here does not cost the others theirs
             return sum(self._kept_alone(key, row) for key, row in made.items())
+
+    def keep_reached(self, uid: int, reached: Reached) -> bool:
+        """Remember how far a run came."""
+        found = self._run.rows("SELECT version, job FROM records WHERE id = ? AND uid = ?", (reached.record, uid))
+        if not found or not found[0][1]:
+            return False
+        made = rows.of_reached(reached._replace(version=str(found[0][0])), uid)
+        again = "ON CONFLICT (record, uid) DO UPDATE SET version = excluded.version, at = excluded.at,"
+        again += " told = excluded.told"
+        self._run.change(_insert("reached", "record, uid, version, at, told", [made], again))
+        return True
 
     def unended(self, limit: int = 1000) -> list[Record]:
         """Return joined submissions that are not known to have ended, oldest first."""

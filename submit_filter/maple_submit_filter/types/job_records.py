@@ -86,6 +86,24 @@ class Outcome(NamedTuple):
     error: str = ""
 
 
+class Reached(NamedTuple):
+    """How far a job had come when it was over, as its owner's own process read it in the log; None is not known.
+
+    *version*: what ran. *step*, *total* and *began*, the step at which its last start took it up, count over the whole
+    run. *step_seconds*: of one of its last steps. *checkpoint*, *checkpoint_at*: step and time of the last one.
+    """
+
+    record: str
+    version: str
+    at: float
+    step: Optional[float] = None
+    total: Optional[int] = None
+    began: Optional[float] = None
+    step_seconds: Optional[float] = None
+    checkpoint: Optional[int] = None
+    checkpoint_at: Optional[float] = None
+
+
 TRIAL_SCRIPT = b"#!/bin/sh\nexit 0\n: srun python -c pass\n"  # of `maple admin doctor --job`; Maple is asked about it
 
 
@@ -126,3 +144,4 @@ class Record(NamedTuple):
     grounds: str = ""  # hash of what it was proposed for
     place: str = ""  # the partition, if the site names it; "other" for another, "" for none
     keys: Tuple[Tuple[str, str], ...] = ()  # rule, and the template revision or site key that spoke with it, or ""
+    reached: Optional[Reached] = None

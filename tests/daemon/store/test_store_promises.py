@@ -8,7 +8,7 @@ import pytest
 from maple_agents.forecast.runs import Asked, Run
 from maple_daemon.store.protocol import Caps, Counted, Known, NotKept, Store
 from maple_daemon.store.schema import KEYS
-from maple_submit_filter.types.job_records import Outcome, Value
+from maple_submit_filter.types.job_records import Outcome, Reached, Value
 
 from tests.daemon.store.jobs import outcome, record, version
 
@@ -29,6 +29,7 @@ def filled(store: Store) -> None:
     assert store.keep_standing(Known(1001, "train", "c1", NOW, "{}"), "")
     assert store.keep_told("17", 1001, NOW)
     assert store.keep_runs([(1001, Run("17", Asked("", "train"), NOW, 60.0, "completed"))])
+    assert store.keep_reached(1001, Reached("r1", "", NOW, 900.0, 1000, 0.0, 0.5, 800))
 
 
 def told(store: Store, uid: int) -> list[object]:
@@ -57,6 +58,7 @@ def test_another_user_gets_nothing_and_changes_nothing(store: Store) -> None:
     assert not store.renew_version(version("v2", uid=OTHER))
     assert not store.join("r2", OTHER, "18", "filter")
     assert not store.move_record("r2", OTHER, "v2")
+    assert not store.keep_reached(OTHER, Reached("r1", "", NOW, 1.0))
     store.keep_outcomes([outcome(uid=OTHER, state="failed")])
     assert not store.keep_standing(Known(OTHER, "train", "c1", NOW, "forged"), "{}")
     assert told(store, 1001) == before
@@ -318,3 +320,15 @@ def test_who_was_told_is_remembered_once_and_ends_come_with_their_time(store: St
     assert all(one.ended for one in found)
     assert next(one for one in found if one.job == "2").started is None
     assert len(store.ended(("failed", "timeout"), 0, 1)) == 1
+
+
+def test_how_far_a_run_came_is_kept_with_its_version(store: Store) -> None:
+    """A later word stands in place of an earlier one; a submission that became no job came nowhere."""
+    filled(store)
+    (first,) = store.records(1001, job="17")
+    assert first.reached == Reached("r1", "v1", NOW, 900.0, 1000, 0.0, 0.5, 800)
+    assert store.keep_reached(1001, Reached("r1", "", NOW + 5, 1000.0, 1000))
+    (again,) = store.records(1001, job="17")
+    assert again.reached == Reached("r1", "v1", NOW + 5, 1000.0, 1000) and again.outcome == first.outcome
+    assert not store.keep_reached(1001, Reached("r2", "", NOW, 1.0))
+    assert not store.keep_reached(1001, Reached("none", "", NOW, 1.0))

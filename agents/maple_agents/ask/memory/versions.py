@@ -15,7 +15,7 @@ import time
 from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Optional, Sequence
 
 from maple_submit_filter.host import configuration, own_folders
-from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Outcome, Part, Record, Value, Version
+from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Outcome, Part, Reached, Record, Value, Version
 
 from ..schedulers.pbs.jobs import same_server
 from ..sites.this_site import COMMANDS, front_conf
@@ -183,6 +183,8 @@ def record(told: dict[str, Any]) -> Record:
     outcome = told["outcome"]
     made = {**told, "codes": tuple(told["codes"])}
     made["outcome"] = Outcome(**_known(Outcome._fields, outcome)) if outcome else None
+    reached = told.get("reached")
+    made["reached"] = Reached(**_known(Reached._fields, reached)) if reached else None
     return Record(**_known(Record._fields, made))
 
 

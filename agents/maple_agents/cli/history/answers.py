@@ -5,13 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Optional, TypedDict
 
 from maple_submit_filter.types import job_records
-from maple_submit_filter.types.job_records import Record, Value
+from maple_submit_filter.types.job_records import Reached, Record, Value
 
 from ...base.difference import text, unified
 from .versions import changed, diff, label, name_of, state, submitted
 
 if TYPE_CHECKING:
     from ...ask.memory.versions import Job
+
+
+class HowFar(TypedDict):
+    """How far a run came, over the whole run; null is not known. *began*: the step at which it took the run up."""
+
+    step: Optional[float]
+    total: Optional[int]
+    began: Optional[float]
+    step_seconds: Optional[float]
+    checkpoint: Optional[int]
+    checkpoint_at: Optional[float]
 
 
 class Submission(TypedDict):
@@ -27,6 +38,7 @@ class Submission(TypedDict):
     joined: Optional[str]
     state: Optional[str]
     exit_code: Optional[int]
+    reached: Optional[HowFar]
 
 
 class PartRead(TypedDict):
@@ -140,4 +152,16 @@ def _submission(record: Record) -> Submission:
         joined=record.joined or None,
         state=outcome.state if outcome else None,
         exit_code=outcome.exit_code if outcome else None,
+        reached=_how_far(record.reached) if record.reached is not None else None,
+    )
+
+
+def _how_far(reached: Reached) -> HowFar:
+    return HowFar(
+        step=reached.step,
+        total=reached.total,
+        began=reached.began,
+        step_seconds=reached.step_seconds,
+        checkpoint=reached.checkpoint,
+        checkpoint_at=reached.checkpoint_at,
     )

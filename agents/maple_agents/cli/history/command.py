@@ -31,6 +31,8 @@ def history(job: str, why: bool, limit: int, as_json: bool) -> int:
     of a version's id, and "last" for your last submission work too. Without NAME all of your jobs are listed. You see
     your own jobs only, and secrets in scripts are masked.
 
+    How far a run came is read in its log, once it is over, by you; the service keeps the numbers with the version.
+
     \b
     Examples:
       maple history
@@ -41,6 +43,10 @@ def history(job: str, why: bool, limit: int, as_json: bool) -> int:
     """
     with asked_of_service():
         jobs = _found(job, limit, wide=bool(job) or why or as_json)
+        if job or why or as_json:
+            from ...progress.earlier_runs import completed
+
+            jobs = completed(jobs)
     if as_json:
         from .answers import history as answer
 

@@ -164,10 +164,19 @@ def _submissions(records: "Sequence[Record]") -> Iterator[str]:
             how,
             ending(record),
         )
+        if record.reached is not None:
+            yield "  came to " + came_to(record)
         if why:
             yield "  because: " + why
     if len(records) > MOST_SUBMISSIONS:
         yield "... %s more" % _count(len(records) - MOST_SUBMISSIONS, "submission")
+
+
+def came_to(record: "Record") -> str:
+    """Return how far a run came, "" where that is not known."""
+    from ...progress.earlier_runs import says
+
+    return says(record.reached) if record.reached is not None else ""
 
 
 def ending(record: "Record") -> str:
@@ -282,6 +291,8 @@ def _lines(record: "Record", version: "Optional[Version]", decided: Optional[Obj
         yield "version %s  %s" % (click.style(version.id[:8], fg="yellow"), printable(" ".join(version.argv)))
         yield printable("in %s" % version.cwd)
     yield from _ended(record.outcome)
+    if record.reached is not None:
+        yield "came to " + came_to(record)
     if why:
         yield click.style("because: " + (why if not record.job else "%s; maple-fix %s" % (why, record.job)), bold=True)
     yield "Maple: " + verdict(record)

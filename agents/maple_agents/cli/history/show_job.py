@@ -38,8 +38,11 @@ def show(job: str, script: bool, as_json: bool) -> int:
     with asked_of_service():
         from maple_agents.ask.memory.versions import decision
 
+        from ...progress.earlier_runs import with_log
+
         record = _record(job)
         version = _version(record) if record else None
+        record = with_log(record, version) if record else None
         decided = decision(record.decision) if record else None
     if record is None:
         from maple_agents.base.near_names import meant

@@ -61,6 +61,7 @@ def progress(
     Exit code: 0 shown; 1 nothing tells how far it is, or no job of yours runs; 2 usage, or nothing can be read; 3
     shown, and something is odd (an alarm).
     """
+    from ...progress.earlier_runs import kept
     from ..fix.application import interruptible, printing, spoken
 
     with interruptible():
@@ -71,10 +72,12 @@ def progress(
         if watch and not (as_json or question):
             from .watch import watched
 
-            return code(watched(lambda: _read(_found(job, logs)), every))
-        state = _read(meant)
-        with printing():
-            _shown(state, question, as_json)
+            state = watched(lambda: _read(_found(job, logs)), every)
+        else:
+            state = _read(meant)
+            with printing():
+                _shown(state, question, as_json)
+        kept(state)
         return code(state)
 
 
