@@ -49,13 +49,13 @@ def write(folder: str) -> None:
     """Write the image of the package in *folder* beside its modules. Raises `OSError`, `ImportError`, `SyntaxError`."""
     from maple_submit_filter import helper_image, lean_typing
 
-    order, found = _learnt(folder)
+    order, patterns = _learnt(folder)
     codes = {_name(path, folder): (path.endswith("/__init__.py"), _code(path)) for path in _sources(folder)}
     needed = (*_standard(STANDARD), *((name, *codes[name], "") for name in order))
     later = (*_standard(ROUND), *((name, *code, "") for name, code in codes.items() if name not in order))
     others = {name: (package, _dumped(code), path) for name, package, code, path in later}
     makers = tuple(lean_typing.maker(count) for count in range(MOST_FIELDS + 1))
-    expressions = dict(_compiled(found))
+    expressions = dict(_compiled(patterns))
     made: Any = helper_image.key(), _dumped(needed), others, expressions, _dumped(makers)
     with open(os.path.join(folder, helper_image.NAME), "wb") as file:
         file.write(marshal.dumps(made, 2))
@@ -64,9 +64,9 @@ def write(folder: str) -> None:
 def _standard(names: Sequence[str]) -> Iterator[Tuple[str, bool, CodeType, str]]:
     """Yield those modules of the standard library that would be looked for in files, and where they are."""
     for name in names:
-        found = importlib.util.find_spec(name)
-        if found is not None and isinstance(found.loader, importlib.machinery.SourceFileLoader) and found.origin:
-            yield name, found.submodule_search_locations is not None, _code(found.origin), found.origin
+        spec = importlib.util.find_spec(name)
+        if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader) and spec.origin:
+            yield name, spec.submodule_search_locations is not None, _code(spec.origin), spec.origin
 
 
 def _dumped(made: Any) -> bytes:
@@ -145,12 +145,12 @@ def _learnt(folder: str) -> Tuple[List[str], List[Expression]]:
 
     Those that modules compile when they are imported, of the standard library too, or call `re` with.
     """
-    found: Dict[Expression, None] = {}
+    expressions: Dict[Expression, None] = {}
     real = re.compile
 
     def compiling(pattern: Any, flags: int = 0) -> Any:
         if isinstance(pattern, (bytes, str)):
-            found[pattern, int(flags)] = None
+            expressions[pattern, int(flags)] = None
         return real(pattern, flags)
 
     re.compile = compiling
@@ -162,7 +162,7 @@ def _learnt(folder: str) -> Tuple[List[str], List[Expression]]:
                 compiling(pattern, flags)
     finally:
         re.compile = real
-    return order, list(found)
+    return order, list(expressions)
 
 
 def _in_calls(path: str, names: Dict[str, Any]) -> Iterator[Expression]:
@@ -172,8 +172,8 @@ def _in_calls(path: str, names: Dict[str, Any]) -> Iterator[Expression]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_re(node.func.value):
             words = [_value(argument, names) for argument in node.args] or [None]
-            told = [_value(keyword.value, names) for keyword in node.keywords if keyword.arg == "flags"]
-            flags = (told + words[_PLACE.get(node.func.attr, len(words)) :] + [0])[0]
+            values = [_value(keyword.value, names) for keyword in node.keywords if keyword.arg == "flags"]
+            flags = (values + words[_PLACE.get(node.func.attr, len(words)) :] + [0])[0]
             if isinstance(words[0], (bytes, str)) and isinstance(flags, int):
                 yield words[0], flags
 

@@ -10,7 +10,7 @@ import pytest
 from maple_submit_filter.answer import audit_line, terminal, trailer
 from maple_submit_filter.answer import reply as answers
 from maple_submit_filter.answer.decision import Decision, Rewritten
-from maple_submit_filter.answer.terminal import Told
+from maple_submit_filter.answer.terminal import Report
 from maple_submit_filter.host import configuration, frames
 from maple_submit_filter.host.frames import Reply, Request
 from maple_submit_filter.request.slurm.submission import wrapped
@@ -98,8 +98,8 @@ def test_repair_submits_the_repaired_script_with_a_closing_comment(decided: Any)
 )
 def test_how_to_see_a_change_goes_by_how_the_script_came(request_: Request, see: bytes) -> None:
     """What is shown is a command to be copied, on a line of its own."""
-    told = Told(request_.submission, FOUND, (FINDING,), "repair", True, False)
-    assert b"maple: show the change: " + see in terminal.told(told).splitlines()
+    told = Report(request_.submission, FOUND, (FINDING,), "repair", True, False)
+    assert b"maple: show the change: " + see in terminal.message(told).splitlines()
 
 
 @pytest.mark.parametrize(

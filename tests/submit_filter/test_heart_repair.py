@@ -9,7 +9,7 @@ from maple_submit_filter.answer import decision as deciding
 from maple_submit_filter.answer.decision import Decision, Rewritten, decide
 from maple_submit_filter.answer.fate import offers
 from maple_submit_filter.answer.reply import changed_lines, handed_over
-from maple_submit_filter.answer.terminal import Told, told
+from maple_submit_filter.answer.terminal import Report, message
 from maple_submit_filter.repair.certainty import NOT_SURE, UNNAMED
 from maple_submit_filter.repair.search import State, _its_doing, repair, shown
 from maple_submit_filter.site.facts import GENERIC_SLURM
@@ -118,7 +118,7 @@ def test_what_is_not_handed_over_is_said_and_all_else_stays() -> None:
 def test_a_finding_is_told_with_its_line_where_it_has_one(at: Optional[Span], where: bytes) -> None:
     asked = submitted(b"#!/bin/bash\nsrun python train.py\n")
     found = (Finding("MPL301", "wrong", at, True),)
-    lines = told(Told(asked, Decision("findings", found), found, "warn", False, False)).splitlines()
+    lines = message(Report(asked, Decision("findings", found), found, "warn", False, False)).splitlines()
     assert lines[0].startswith(b"maple: " + where + b"error MPL301 wrong")
 
 
@@ -169,5 +169,5 @@ def test_the_mode_is_named_where_it_is_what_left_a_repair_undone(mode: str, cure
     asked = submitted(b"#!/bin/bash\nsrun python train.py\n")
     found = (Finding("MPL301", "wrong", None, True),)
     made = Rewritten(b"#!/bin/bash\n", (b"sbatch", b"job.sh"), ("MPL301 x",), ((2, "MPL301"),)) if cured else None
-    text = told(Told(asked, Decision("findings", found, repaired=made), found, mode, False, False))
+    text = message(Report(asked, Decision("findings", found, repaired=made), found, mode, False, False))
     assert (b"because the mode is " + mode.encode() in text) == (cured and mode == "warn")

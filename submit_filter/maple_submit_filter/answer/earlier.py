@@ -59,26 +59,26 @@ def change_of(submission: Submission, made: Rewritten) -> str:
     old = submission.script or b""
     new = old if made.script is None else made.script
     lines = [pair for pair in zip(old.split(b"\n"), new.split(b"\n")) if pair[0] != pair[1]]
-    long = sum(len(one) + len(other) for one, other in lines) > MOST_BYTES
+    long = sum(len(old) + len(other) for old, other in lines) > MOST_BYTES
     if old.count(b"\n") != new.count(b"\n") or long or len(lines) > MOST_LINES:
         return ""
-    told = b""
+    text = b""
     for kind, words in [*((b"line", _tokens(pair)) for pair in lines), (b"argv", (submission.argv, made.argv))]:
         for part in (kind, *_changed(*words)):
-            told += b"%d:" % len(part) + part
+            text += b"%d:" % len(part) + part
     for code in dict.fromkeys(code for _, code in made.because):
-        told += code.encode("utf-8", "surrogateescape") + b"\n"
-    return sha256(told)[:32]
+        text += code.encode("utf-8", "surrogateescape") + b"\n"
+    return sha256(text)[:32]
 
 
 def grounds_of(decision: Decision, made: Rewritten, revision: bytes) -> str:
     """Return the hash of all that a change is proposed for. *revision*: of rules and site."""
     from .audit_line import sha256
 
-    said = [
+    parts = [
         "%s %s %s" % (finding.code, finding.site_fact, finding.says) for finding in decision.findings if finding.proven
     ]
-    text = "\n".join((*said, "", *made.says)).encode("utf-8", "surrogateescape")
+    text = "\n".join((*parts, "", *made.says)).encode("utf-8", "surrogateescape")
     return sha256(revision + text)[:32]
 
 
@@ -89,12 +89,12 @@ def pack(earlier: Earlier) -> bytes:
 
 def unpack(data: bytes) -> Earlier:
     """Return what `pack` made; what is not of its form is left out, so that it holds nothing back."""
-    found = {}
+    jobs = {}
     for line in data.decode("ascii", "replace").split("\n")[:MOST]:
         change, _, job = line.partition(" ")
         if _CHANGE.fullmatch(change) and _JOB.fullmatch(job):
-            found[change] = job
-    return Earlier(taken_back=found)
+            jobs[change] = job
+    return Earlier(taken_back=jobs)
 
 
 def _tokens(pair: Tuple[bytes, bytes]) -> Tuple[List[bytes], List[bytes]]:

@@ -50,9 +50,9 @@ def _fixed_by(finding: Finding, decision: Decision) -> Optional[str]:
     """Return the change that cures the finding unasked, None where nothing does."""
     if decision.repaired is None or not finding.proven:
         return None
-    own = [one[len(finding.code) + 1 :] for one in decision.repaired.says if one.startswith(finding.code + " ")]
-    best = [one for one in own if finding.fixes and one.startswith(finding.fixes[0].says)]
-    others = sorted({one.split(" ")[0] for one in decision.repaired.says})
+    own = [say[len(finding.code) + 1 :] for say in decision.repaired.says if say.startswith(finding.code + " ")]
+    best = [say for say in own if finding.fixes and say.startswith(finding.fixes[0].says)]
+    others = sorted({say.split(" ")[0] for say in decision.repaired.says})
     return (best or own or ["by the change for " + " and ".join(others)])[0]
 
 
@@ -62,8 +62,8 @@ def _why_held(finding: Finding, decision: Decision) -> str:
     says = ": " + finding.fixes[0].says
     if own:
         return own[: -len(says)] if own.endswith(says) else own
-    found = {one.code for one in decision.findings}
-    others = sorted({code for code, _ in decision.held_back if code in found})
+    codes = {own.code for own in decision.findings}
+    others = sorted({code for code, _ in decision.held_back if code in codes})
     if others:
         return "%s must be settled first" % " and ".join(others)
     hidden = dict(decision.held_back)  # what comes to light when this one is mended
@@ -77,7 +77,11 @@ def suggested(decision: Decision, submission: Submission, site: Site, read: Opti
     A change counts where its finding is gone behind it, nothing that was understood is lost, and no rule proves more
     against the new script than against the old one. What no change cures stays as it was, and is still told.
     """
-    if decision.repaired is not None or decision.offered is not None or not any(one.fixes for one in decision.findings):
+    if (
+        decision.repaired is not None
+        or decision.offered is not None
+        or not any(suspect.fixes for suspect in decision.findings)
+    ):
         return decision
     job = understood(submission, read, read)
     if job is None:
@@ -109,7 +113,7 @@ def offers(
     is done unasked is none of them.
     """
     rewrittens = [decision.offered] if decision.offered is not None and decision.offered != decision.repaired else []
-    job = understood(submission, read, read) if any(one.fixes for one in decision.findings) else None
+    job = understood(submission, read, read) if any(suspect.fixes for suspect in decision.findings) else None
     if job is None or decision.repaired is not None:
         return tuple(rewrittens)
     start = examined(job, site)
@@ -159,7 +163,7 @@ def _each(state: State, start: State, site: Site) -> Iterator[Tuple[Finding, Fix
 
 
 def _count(finding: Finding, state: State) -> int:
-    return sum(one.code == finding.code for one in state.findings)
+    return sum(other.code == finding.code for other in state.findings)
 
 
 def _proven(state: State) -> Set[str]:

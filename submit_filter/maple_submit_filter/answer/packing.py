@@ -77,18 +77,18 @@ def pack(decision: Decision, files: Sequence[FileFacts] = ()) -> bytes:
 def unpack(data: bytes) -> Tuple[Decision, Tuple[FileFacts, ...]]:
     """Return the decision and the files it depends on. Raises `ValueError` where it is not as `pack` makes it."""
     try:
-        told = json.loads(data)
-        if told["format"] != FORMAT or told["verdict"] not in VERDICTS:
+        values = json.loads(data)
+        if values["format"] != FORMAT or values["verdict"] not in VERDICTS:
             raise ValueError("another format")
         decision = Decision(
-            verdict=told["verdict"],
-            findings=tuple(_read_finding(one) for one in _list(told["findings"])),
-            repaired=_read_rewritten(told["repaired"]),
-            offered=_read_rewritten(told["offered"]),
-            held_back=tuple((_str(code), _str(why)) for code, why in _list(told["held_back"])),
-            why=_str(told["why"]),
+            verdict=values["verdict"],
+            findings=tuple(_read_finding(finding) for finding in _list(values["findings"])),
+            repaired=_read_rewritten(values["repaired"]),
+            offered=_read_rewritten(values["offered"]),
+            held_back=tuple((_str(code), _str(why)) for code, why in _list(values["held_back"])),
+            why=_str(values["why"]),
         )
-        return decision, tuple(FileFacts(_bytes(path), _bytes(facts)) for path, facts in _list(told["files"]))
+        return decision, tuple(FileFacts(_bytes(path), _bytes(facts)) for path, facts in _list(values["files"]))
     except (LookupError, TypeError, AttributeError, RecursionError, UnicodeError) as error:
         raise ValueError("what was learnt is not well formed: %s" % type(error).__name__) from error
 
@@ -108,20 +108,20 @@ def _rewritten(made: Optional[Rewritten]) -> Optional[List[object]]:
     return [script, [_text(word) for word in made.argv], made.says, made.because]
 
 
-def _read_finding(told: Any) -> Finding:
-    code, says, at, proven, asks_for, help_, fact = told
+def _read_finding(values: Any) -> Finding:
+    code, says, at, proven, asks_for, help_, fact = values
     span = None if at is None else Span(_int(at[0]), _int(at[1]))
     return Finding(_str(code), _str(says), span, proven is True, _str(asks_for), (), _str(help_), _str(fact))
 
 
-def _read_rewritten(told: Any) -> Optional[Rewritten]:
-    if told is None:
+def _read_rewritten(values: Any) -> Optional[Rewritten]:
+    if values is None:
         return None
-    script, argv, says, because = told
+    script, argv, says, because = values
     return Rewritten(
         None if script is None else _bytes(script),
         tuple(_bytes(word) for word in _list(argv)),
-        tuple(_str(one) for one in _list(says)),
+        tuple(_str(part) for part in _list(says)),
         tuple((_int(line), _str(code)) for line, code in _list(because)),
     )
 

@@ -35,8 +35,8 @@ class Once:
         """Return what *work* returned the first time that *what* was wanted."""
         if what not in self._known:
             self._known[what] = work()
-        found: Result = self._known[what]
-        return found
+        result: Result = self._known[what]
+        return result
 
 
 def answer(request: Request, site: Site, policy: Policy, gids: Iterable[int]) -> Reply:
@@ -115,18 +115,18 @@ def answered(
         change = once("change", lambda: _change_id(submission, decision))
         failed = earlier.job_that_failed(change)
         if failed:
-            said = _taken_back(submission, made, failed) if request.terminal else b""
-            return reply._replace(say=said, audit=_audit(request, site, "taken-back", mode, _codes(made), b""))
+            lines = _taken_back(submission, made, failed) if request.terminal else b""
+            return reply._replace(say=lines, audit=_audit(request, site, "taken-back", mode, _codes(made), b""))
         ran = earlier.job_that_ran(change, decision) if made is offered else ""
         if ran:
-            said = _as_in(submission, made, ran) if request.terminal else b""
-            return reply._replace(say=said, change=_change(request, site, submission, made, "known-good", mode, once))
+            lines = _as_in(submission, made, ran) if request.terminal else b""
+            return reply._replace(say=lines, change=_change(request, site, submission, made, "known-good", mode, once))
     makes = bool(repaired) and for_rules(policy, mode, codes) == "repair"
     if request.terminal:
-        from .terminal import Told, told
+        from .terminal import Report, message
 
         asks = request.may_ask and bool(offered) and for_rules(policy, mode, _codes(offered)) == "repair"
-        reply = reply._replace(say=told(Told(submission, decision, findings, mode, makes, anew, asks)))
+        reply = reply._replace(say=message(Report(submission, decision, findings, mode, makes, anew, asks)))
     if repaired and makes:
         reply = reply._replace(change=_change(request, site, submission, repaired, "repaired", mode, once))
     elif decision.repaired:

@@ -84,8 +84,8 @@ def advice(finding: Finding, fate: str = "") -> str:
         parts.append("only you know the %s" % finding.asks_for)
     parts = [printable(part) for part in parts]
     parts[1:] = [sentence(part) for part in parts[1:]]
-    said = "".join(part + " " if part.endswith("?") else part.rstrip(".") + ". " for part in parts)
-    return "help: %sMore: maple explain %s" % (said, finding.code)
+    ending = "".join(part + " " if part.endswith("?") else part.rstrip(".") + ". " for part in parts)
+    return "help: %sMore: maple explain %s" % (ending, finding.code)
 
 
 def excerpt(source: bytes, start: int, end: int, width: int = 100) -> Tuple[str, str]:
@@ -137,7 +137,8 @@ def columns(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(
-        0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text
+        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in text
     )
 
 
@@ -146,7 +147,7 @@ def printable(raw: Raw) -> str:
     text = raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else raw
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
 def place(name: Raw) -> str:
@@ -162,7 +163,7 @@ def words_of(text: str) -> List[str]:
     """Return the words between blanks; a call of Maple's and what it is about are one, for it is copied."""
     for call in CALLS:
         text = text.replace(call, call.replace(" ", GLUE))
-    return [one.replace(GLUE, " ") for one in text.split(" ")]
+    return [word.replace(GLUE, " ") for word in text.split(" ")]
 
 
 def folded(text: str, width: int, indent: str = "  ") -> List[str]:
@@ -190,18 +191,18 @@ def summary(
     """
     if verdict == "unread":
         return "left alone: %s" % printable(why or "what would start could not be read")
-    said = []
+    counts = []
     if errors:
-        said.append(_count(errors, "error", "errors") + (", fixed as shown" if verdict == "repaired" else ""))
+        counts.append(_count(errors, "error", "errors") + (", fixed as shown" if verdict == "repaired" else ""))
     if hints:
-        said.append(_count(hints, "piece of advice", "pieces of advice"))
+        counts.append(_count(hints, "piece of advice", "pieces of advice"))
     if offered:
-        said.append("%d with a change on offer" % offered)
+        counts.append("%d with a change on offer" % offered)
     if left:
         more = ["and %d more" % (len(left) - MOST_LEFT)] if len(left) > MOST_LEFT else []
-        said.append("left to you: " + ", ".join([*left[:MOST_LEFT], *more]))
-    return "; ".join(said) or "nothing found"
+        counts.append("left to you: " + ", ".join([*left[:MOST_LEFT], *more]))
+    return "; ".join(counts) or "nothing found"
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return "%d %s" % (number, one if number == 1 else many)
+def _count(number: int, single: str, many: str) -> str:
+    return "%d %s" % (number, single if number == 1 else many)

@@ -25,7 +25,7 @@ _VALUE_APART = rb"(?!-)" + _VALUE + rb"\Z"
 _OPEN = rb"(?:%s|%s)\Z" % (_LONG, _SHORT)
 
 
-class Told(NamedTuple):
+class Report(NamedTuple):
     """What there is to tell. *changed*: the job is submitted as repaired. *anew*: it would be better written
     anew. *asks*: the user is asked next whether to take a change.
     """
@@ -39,22 +39,22 @@ class Told(NamedTuple):
     asks: bool = False
 
 
-def told(one: Told) -> bytes:
+def message(report: Report) -> bytes:
     """Return the lines about a submission; b"" where there is nothing that its user should read."""
-    if one.mode == "observe":
-        return _verbosely(one, "submitted as written: mode observe records and changes nothing")
-    if one.changed and one.decision.repaired is not None:
-        says = one.decision.repaired.says
-        return line(one.submission, "changed before submitting (%s)" % "; ".join(says), *undo(one.submission))
-    lines = _found(one)
-    if not lines and not one.findings:
-        return _verbosely(one, "submitted as written: " + _why_nothing(one.decision))
-    return _lines(lines if one.asks else [*lines, _unchanged(one)])
+    if report.mode == "observe":
+        return _verbosely(report, "submitted as written: mode observe records and changes nothing")
+    if report.changed and report.decision.repaired is not None:
+        says = report.decision.repaired.says
+        return line(report.submission, "changed before submitting (%s)" % "; ".join(says), *undo(report.submission))
+    lines = _found(report)
+    if not lines and not report.findings:
+        return _verbosely(report, "submitted as written: " + _why_nothing(report.decision))
+    return _lines(lines if report.asks else [*lines, _unchanged(report)])
 
 
-def _verbosely(one: Told, says: str) -> bytes:
-    verbose = b"verbose" in one.submission.environment.get(b"MAPLE", b"").split(b",")
-    return line(one.submission, says) if verbose else b""
+def _verbosely(report: Report, says: str) -> bytes:
+    verbose = b"verbose" in report.submission.environment.get(b"MAPLE", b"").split(b",")
+    return line(report.submission, says) if verbose else b""
 
 
 def _why_nothing(decision: Decision) -> str:
@@ -65,27 +65,31 @@ def _why_nothing(decision: Decision) -> str:
     return "Maple found nothing wrong and changed nothing"
 
 
-def _found(one: Told) -> List[str]:
+def _found(report: Report) -> List[str]:
     """Return a line for each finding, errors first, and how to have a foreign script written for this site."""
     lines = []
-    for finding in in_order(one.findings)[:MOST]:
-        at = line_of(one.submission.script or b"", finding.at.start) if finding.at else 0
-        where = _name(one.submission) + (":%d" % at if at else "")
+    for finding in in_order(report.findings)[:MOST]:
+        at = line_of(report.submission.script or b"", finding.at.start) if finding.at else 0
+        where = _name(report.submission) + (":%d" % at if at else "")
         lines.append("%s: %s %s %s" % (where, severity(finding), finding.code, finding.says))
-    if len(one.findings) > MOST:
-        lines.append("%s: and %d more" % (_name(one.submission), len(one.findings) - MOST))
-    if one.anew and one.submission.came == "file":
+    if len(report.findings) > MOST:
+        lines.append("%s: and %d more" % (_name(report.submission), len(report.findings) - MOST))
+    if report.anew and report.submission.came == "file":
         from ..request.unread_directives import command
 
-        words = command(_path(one.submission)).decode("utf-8", "backslashreplace")
+        words = command(_path(report.submission)).decode("utf-8", "backslashreplace")
         lines.append("help: to write it for this site: " + words)
     return lines
 
 
-def _unchanged(one: Told) -> str:
+def _unchanged(report: Report) -> str:
     """Return the line that ends the findings: submitted as written, why, and where to read more."""
-    why = ", because the mode is %s" % one.mode if one.decision.repaired is not None and one.mode != "repair" else ""
-    see = checking(one.submission)
+    why = (
+        ", because the mode is %s" % report.mode
+        if report.decision.repaired is not None and report.mode != "repair"
+        else ""
+    )
+    see = checking(report.submission)
     return "submitted as written%s%s" % (why, ". Details: " + see if see else "")
 
 
@@ -163,9 +167,9 @@ def of_jobs(says: str) -> bytes:
 def _lines(lines: Sequence[str]) -> bytes:
     """Return lines that are folded at the width of the narrowest terminal; commands stay whole."""
     whole = [part for line in lines for part in _folded(printable(line))]
-    return "".join(PREFIX + one + "\n" for one in whole).encode("utf-8", "replace")
+    return "".join(PREFIX + part + "\n" for part in whole).encode("utf-8", "replace")
 
 
-def _folded(one: str) -> Sequence[str]:
-    is_command = one.startswith(("show the change: ", "submit unchanged: ", "help: "))
-    return [one] if is_command else folded(one, WIDTH - len(PREFIX))
+def _folded(line: str) -> Sequence[str]:
+    is_command = line.startswith(("show the change: ", "submit unchanged: ", "help: "))
+    return [line] if is_command else folded(line, WIDTH - len(PREFIX))

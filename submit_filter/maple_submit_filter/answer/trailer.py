@@ -78,7 +78,7 @@ def _open_here_document(lines: List[bytes]) -> bool:
 
 
 def _delimiters(line: bytes) -> List[Tuple[bytes, bool]]:
-    found = []
+    delimiters = []
     at = line.find(b"<<")
     while at >= 0:
         if line[at : at + 3] == b"<<<":
@@ -87,9 +87,9 @@ def _delimiters(line: bytes) -> List[Tuple[bytes, bool]]:
         tabs = line[at + 2 : at + 3] == b"-"
         word = _word(line[at + 2 + tabs :])
         if word is not None:
-            found.append((word, tabs))
+            delimiters.append((word, tabs))
         at = line.find(b"<<", at + 2)
-    return found
+    return delimiters
 
 
 def _word(rest: bytes) -> Optional[bytes]:

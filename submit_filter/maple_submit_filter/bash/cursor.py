@@ -91,8 +91,8 @@ class Cursor:
 
     def line_end(self, pos: int) -> int:
         """Return the offset of the next newline, or of the end."""
-        found = self.src.find(b"\n", pos, self.end)
-        return self.end if found < 0 else found
+        newline = self.src.find(b"\n", pos, self.end)
+        return self.end if newline < 0 else newline
 
     def newline(self) -> None:
         """Move over the newline at the cursor, and over the here-documents that begin behind it."""

@@ -229,4 +229,4 @@ def unread(program: Program) -> Tuple[Unread, ...]:
             unread.append(node)
         elif isinstance(node, tuple) and not isinstance(node, (Span, Literal)):
             waiting.extend(node)
-    return tuple(sorted(unread, key=lambda one: one.span))
+    return tuple(sorted(unread, key=lambda part: part.span))

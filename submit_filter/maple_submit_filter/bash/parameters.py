@@ -153,8 +153,8 @@ class ExpansionReader(WordReader):
         self.pos, self.end, self.awaited = start, end, []
         self.inside += 1
         body = self.program(NOTHING)
-        for one in self.awaited:
-            self.documents[one.at] = self.document(one)
+        for document in self.awaited:
+            self.documents[document.at] = self.document(document)
         self.inside -= 1
         self.end, self.awaited = kept, awaited
         return body

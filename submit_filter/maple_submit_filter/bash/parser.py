@@ -115,18 +115,18 @@ class CommandReader(CompoundReader):
         """Return whether one of *ends* is at the cursor. Anything else that ends a list is an error."""
         byte = self.src[self.pos]
         if byte == CLOSE:
-            found = b")"
+            closer = b")"
         elif byte == SEMICOLON:
-            found = b";;"
+            closer = b";;"
             if not ARM_END.match(self.src, self.pos, self.end):
                 raise self.fail("nothing in front of ;")
         else:
             match = RESERVED.match(self.src, self.pos, self.end)
             if not match or match.group() not in TERMINATORS:
                 return False
-            found = match.group()
-        if found not in ends:
-            raise self.fail("%s without its beginning" % found.decode())
+            closer = match.group()
+        if closer not in ends:
+            raise self.fail("%s without its beginning" % closer.decode())
         return True
 
     def item(self) -> Item:

@@ -87,7 +87,7 @@ def only_prints(body: Program) -> bool:
     """Return whether a loop's body does nothing but `echo` and `printf`."""
     commands = [item.command for item in body.items]
     simple = [command for command in commands if isinstance(command, Simple) and command.words]
-    return len(simple) == len(commands) and all(first(one.words[0]) in (b"echo", b"printf") for one in simple)
+    return len(simple) == len(commands) and all(first(command.words[0]) in (b"echo", b"printf") for command in simple)
 
 
 def read_from(command: Simple) -> bytes:
@@ -125,11 +125,11 @@ def assigned(body: Program) -> List[bytes]:
     out: List[bytes] = []
     stack: List[object] = [body]
     while stack:
-        one = stack.pop()
-        if isinstance(one, Assignment):
-            out.append(one.name)
-        if isinstance(one, Loop) and one.variable:
-            out.append(one.variable)
-        if isinstance(one, tuple):
-            stack.extend(part for part in one if isinstance(part, tuple) and not isinstance(part, (Literal, Param)))
+        node = stack.pop()
+        if isinstance(node, Assignment):
+            out.append(node.name)
+        if isinstance(node, Loop) and node.variable:
+            out.append(node.variable)
+        if isinstance(node, tuple):
+            stack.extend(part for part in node if isinstance(part, tuple) and not isinstance(part, (Literal, Param)))
     return out

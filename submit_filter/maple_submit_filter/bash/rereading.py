@@ -41,7 +41,7 @@ class Reuse(NamedTuple):
 
     def later_cuts(self, number: int, count: int) -> List[Cut]:
         """Return the places from that item on, where *count* items are in front of it now."""
-        return [(at + self.moved, one - number + count) for at, one in self.known.cuts if one >= number]
+        return [(at + self.moved, index - number + count) for at, index in self.known.cuts if index >= number]
 
 
 _recent: List[Known] = []
@@ -92,4 +92,4 @@ def _moved(node: Any, by: int) -> Any:
         return Span(node[0] + by, node[1] + by)
     if kind is Literal:
         return Literal(Span(node[0][0] + by, node[0][1] + by), node[1], node[2])
-    return tuple.__new__(kind, [_moved(one, by) if isinstance(one, tuple) else one for one in node])
+    return tuple.__new__(kind, [_moved(child, by) if isinstance(child, tuple) else child for child in node])

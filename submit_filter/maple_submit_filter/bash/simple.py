@@ -57,7 +57,7 @@ class HereDocReader(ParameterReader):
         if not match:
             raise self.fail("a here-document without a delimiter")
         self.pos = match.end()
-        plain = QUOTING.sub(lambda one: one.group(1) or one.group(2) or one.group(3) or b"", match.group())
+        plain = QUOTING.sub(lambda match: match.group(1) or match.group(2) or match.group(3) or b"", match.group())
         self.awaited.append(Awaited(at, plain, plain != match.group(), op == b"<<-"))
 
     def document(self, awaited: Awaited) -> HereDoc:

@@ -189,8 +189,8 @@ def in_task(source: bytes, link: Link, name: str, spelling: bytes, value: bytes,
     if any(byte in launcher for byte in b"'\"$\n\\"):
         return None
     spelling = option.spelling if option is not None and option.spelling.startswith(b"--") else spelling
-    said = spelling + b'="' + value + b'"'
-    edits = [Edit(link.name_span, b"bash -c 'exec " + launcher + b" " + said + b' "$@"\' bash', why)]
+    spelled = spelling + b'="' + value + b'"'
+    edits = [Edit(link.name_span, b"bash -c 'exec " + launcher + b" " + spelled + b' "$@"\' bash', why)]
     if option is None:
         return edits
     dropped = drop(source, option, why)

@@ -38,9 +38,9 @@ def say(job: Job, words: bytes, why: str) -> Change:
     """
     wanted = prefix(job).encode("utf-8", "surrogateescape")
     ends = [_end(job, directive) for directive in job.script.directives if directive.prefix == wanted]
-    found = [end for end in ends if end >= 0]
-    if found:
-        return Change((Edit(Span(found[-1], found[-1]), b" " + words, why),))
+    written = [end for end in ends if end >= 0]
+    if written:
+        return Change((Edit(Span(written[-1], written[-1]), b" " + words, why),))
     return Change((), (ArgvEdit(0, (job.submission.argv[0], *words.split()), why),))
 
 
@@ -106,7 +106,7 @@ def _off_line(job: Job, setting: Setting, why: str) -> Optional[Edit]:
     line = _line(job, setting)
     if span is None or line is None or b"\n" in job.source[line.span.start : line.span.end]:
         return None
-    if sum(one.origin.span == span for one in line.settings) > 1:
+    if sum(other.origin.span == span for other in line.settings) > 1:
         return _out_of_list(job, setting, why)  # one word that says several things, as `#PBS -l` does
     start = job.source.index(line.prefix, line.span.start)
     before = job.source[start + len(line.prefix) : span.start].strip()
@@ -136,10 +136,10 @@ def _out_of_list(job: Job, setting: Setting, why: str) -> Optional[Edit]:
 def _off_list(job: Job, setting: Setting, why: str) -> Optional[Change]:
     """Take `name=value` off a `-l` or `-W` of qsub's command line, or the whole option where it says nothing else."""
     place = setting.origin
-    found = _items(job, setting)
-    if found is None:
+    item = _items(job, setting)
+    if item is None:
         return None
-    head, items, index = found
+    head, items, index = item
     if len(items) == 1:
         return Change((), tuple(ArgvEdit(place.argv_index + more, (), why) for more in range(place.argv_count)))
     word = head + b",".join(items[:index] + items[index + 1 :])
@@ -148,10 +148,10 @@ def _off_list(job: Job, setting: Setting, why: str) -> Optional[Change]:
 
 def _in_list(job: Job, setting: Setting, value: bytes, why: str) -> Optional[Change]:
     place = setting.origin
-    found = _items(job, setting)
-    if found is None:
+    item = _items(job, setting)
+    if item is None:
         return None
-    head, items, index = found
+    head, items, index = item
     items[index] = items[index].partition(b"=")[0] + b"=" + value
     return Change((), (ArgvEdit(place.argv_index + place.argv_count - 1, (head + b",".join(items),), why),))
 

@@ -70,7 +70,7 @@ def _assigned(span: Span, beside: Tuple[Edit, ...], plan: LaunchPlan, source: by
     covered: List[Span] = [span, places[0], *(edit.span for edit in beside)]
     for at in _mentions(name, source):
         alone = source[source.rfind(b"\n", 0, at) + 1 : at].strip() == b"export"
-        if not alone and not any(one.start <= at < one.end for one in covered):
+        if not alone and not any(part.start <= at < part.end for part in covered):
             return None
     return places[0]
 

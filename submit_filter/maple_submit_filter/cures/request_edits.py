@@ -79,10 +79,10 @@ def _job_wide(setting: Setting, names: Tuple[bytes, ...]) -> Optional[Tuple[byte
 
 def _moved_out(setting: Setting, job: Job, site: Site) -> Optional[Fix]:
     """Say beside select what belongs to the whole job."""
-    found = _job_wide(setting, _MOVABLE + _demanded(site))
-    if found is None:
+    moved = _job_wide(setting, _MOVABLE + _demanded(site))
+    if moved is None:
         return None
-    name, text, rest = found
+    name, text, rest = moved
     if not rest or select.chunks(rest) is None or name.decode() in job.settings:
         return None
     made = restate(job, setting, rest, CODE)
@@ -99,7 +99,9 @@ def _said_once(setting: Setting, job: Job) -> Optional[Fix]:
         parts = chunk.split(b":")
         again = [fromkey for fromkey in dict.fromkeys(parts) if b"=" in fromkey and parts.count(fromkey) > 1]
         if again and setting.value.count(chunk) == 1:
-            kept: List[bytes] = [one for index, one in enumerate(parts) if one not in again or one not in parts[:index]]
+            kept: List[bytes] = [
+                part for index, part in enumerate(parts) if part not in again or part not in parts[:index]
+            ]
             made = restate(job, setting, setting.value.replace(chunk, b":".join(kept)), CODE)
             return made.fix(Safety.SAFE, "keep one of the two") if made is not None else None
     return None
@@ -133,11 +135,11 @@ def _into_chunk(beside: Setting, chosen: Setting, job: Job) -> Optional[Fix]:
     if chunks is None or len(chunks) != 1 or without is None:
         return None
     name = beside.name.encode()
-    said = chunks[0].value(name)
-    if said is not None:
+    amount = chunks[0].value(name)
+    if amount is not None:
         safety = Safety.SAFE if chunks[0].count == 1 else Safety.ASK
         says = "remove -l %s, which the chunk already sets" % beside.name
-        return without.fix(safety, says) if said == beside.value else None
+        return without.fix(safety, says) if amount == beside.value else None
     value = chosen.value + b":" + name + b"=" + beside.value
     made = restate(job, chosen, value, CODE) if select.chunks(value) is not None else None
     if made is None:

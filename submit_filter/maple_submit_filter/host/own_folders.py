@@ -108,8 +108,8 @@ def _make(folder: bytes) -> None:
 
 def _text(kind: Kind, environ: Mapping[str, str]) -> Optional[str]:
     names = (os.fsdecode(kind.variable), "HOME")
-    found = path(kind, {os.fsencode(name): os.fsencode(environ[name]) for name in names if name in environ})
-    return os.fsdecode(found) if found and (os.geteuid() != 0 or _would_be_guarded(found)) else None
+    folder = path(kind, {os.fsencode(name): os.fsencode(environ[name]) for name in names if name in environ})
+    return os.fsdecode(folder) if folder and (os.geteuid() != 0 or _would_be_guarded(folder)) else None
 
 
 def _would_be_guarded(folder: bytes) -> bool:

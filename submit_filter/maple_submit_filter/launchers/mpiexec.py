@@ -78,14 +78,14 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
 def _takers(argv: List[Text], scene: Scene, around: Around) -> Dict[str, Reading]:
     """Return what each maker's program would read; where it is presumed whose it is, that one's alone."""
     takers = readings(argv, 1, makers_here(argv[0].raw, scene.site, around))
-    one = likely(argv[0].raw, around, scene.site) if scene.presumes else ""
-    return {one: takers[one]} if one in takers else takers
+    owner = likely(argv[0].raw, around, scene.site) if scene.presumes else ""
+    return {owner: takers[owner]} if owner in takers else takers
 
 
 def makers_here(name: bytes, site: Site, around: Around) -> Sequence[str]:
     """Return whose program it may be: the site's, where the site file says so and it is surely that one."""
-    told = maker(name, around, site)
-    return (told,) if told else makers(name)
+    own = maker(name, around, site)
+    return (own,) if own else makers(name)
 
 
 def _refuse(argv: List[Text], trail: Trail, scene: Scene) -> None:
@@ -192,10 +192,10 @@ def _shape(link: Link, takers: Tuple[str, ...], shell: Shell, scene: Scene) -> S
         return StepShape(None, tasks, None, bool(tasks and tasks > MOST_TASKS), "")
     if scene.site.scheduler != "pbs":
         return _by_slots(link, takers, shell, scene) or _in_slurm(link, tasks, scene)
-    found = layout(link, takers, hosts(link, shell, scene), shell)
-    if found is None:
+    ranks = layout(link, takers, hosts(link, shell, scene), shell)
+    if ranks is None:
         return StepShape(_only_node(link, shell, scene), tasks, None, bool(tasks and tasks > MOST_TASKS), "")
-    return _laid_out(found)
+    return _laid_out(ranks)
 
 
 def _only_node(link: Link, shell: Shell, scene: Scene) -> Optional[int]:
@@ -206,13 +206,13 @@ def _only_node(link: Link, shell: Shell, scene: Scene) -> Optional[int]:
     return 1 if len(named) == 1 else None
 
 
-def _laid_out(found: Layout) -> StepShape:
-    ranks = sum(count for _, count in found)
-    by_node = dict(found)
-    if [node for node, _ in found] != sorted(by_node):
+def _laid_out(places: Layout) -> StepShape:
+    ranks = sum(count for _, count in places)
+    by_node = dict(places)
+    if [node for node, _ in places] != sorted(by_node):
         return StepShape(0, ranks, None, ranks > MOST_TASKS, "")
     return StepShape(
-        len(found), ranks, tuple(by_node.get(node, 0) for node in range(max(by_node) + 1)), ranks > MOST_TASKS, ""
+        len(places), ranks, tuple(by_node.get(node, 0) for node in range(max(by_node) + 1)), ranks > MOST_TASKS, ""
     )
 
 
@@ -221,8 +221,8 @@ def _by_slots(link: Link, takers: Tuple[str, ...], shell: Shell, scene: Scene) -
     given = scene.allocation
     if not scene.presumes or takers != ("openmpi",) or not given.nodes or not given.tasks_per_node:
         return None
-    found = layout(link, takers, [Host(node, given.tasks_per_node, True) for node in range(given.nodes)], shell)
-    return _laid_out(found) if found is not None and link.option(*FILES, *LISTS) is None else None
+    ranks = layout(link, takers, [Host(node, given.tasks_per_node, True) for node in range(given.nodes)], shell)
+    return _laid_out(ranks) if ranks is not None and link.option(*FILES, *LISTS) is None else None
 
 
 def _in_slurm(link: Link, tasks: Optional[int], scene: Scene) -> StepShape:

@@ -33,11 +33,15 @@ def rows(content: Text) -> Optional[List[Row]]:
     return out
 
 
-def _ranges(said: bytes) -> Optional[Tuple[Tuple[int, int], ...]]:
-    if said == b"*":
+def _ranges(text: bytes) -> Optional[Tuple[Tuple[int, int], ...]]:
+    if text == b"*":
         return ()
-    found = [_RANGE.match(part) for part in said.split(b",")]
-    return tuple((int(one.group(1)), int(one.group(2) or one.group(1))) for one in found if one) if all(found) else None
+    matches = [_RANGE.match(part) for part in text.split(b",")]
+    return (
+        tuple((int(match.group(1)), int(match.group(2) or match.group(1))) for match in matches if match)
+        if all(matches)
+        else None
+    )
 
 
 def program_of(many: List[Row], task: int) -> Optional[List[Text]]:

@@ -79,8 +79,8 @@ def extended(base: Table, launcher: str, lines: str) -> Table:
 def _rows(lines: str, style: str) -> Mapping[bytes, Row]:
     rows: dict[bytes, Row] = {}
     for line in lines.splitlines():
-        said, _, only = line.partition(" only ")
-        options, _, values = said.strip().rpartition(" ")
+        spellings, _, only = line.partition(" only ")
+        options, _, values = spellings.strip().rpartition(" ")
         for option in options.split(",") if options else ():
             row = _row(option.split(), values, only.strip(), style)
             rows.update(dict.fromkeys(row.spellings, row))
@@ -91,7 +91,7 @@ def _row(words: Sequence[str], values: str, only: str, style: str) -> Row:
     spellings = [word.encode() for word in words]
     if style == DASHES:
         bare = dict.fromkeys(spelling.lstrip(b"-") for spelling in spellings)
-        spellings = [dashes + one for one in bare for dashes in (b"-", b"--")]
+        spellings = [dashes + word for word in bare for dashes in (b"-", b"--")]
     longest = [spelling for spelling in spellings if spelling.startswith(b"--")] or spellings
     name = longest[0].lstrip(b"-").replace(b"_", b"-").decode()
     return Row(name, tuple(spellings), values, only)

@@ -223,8 +223,8 @@ class Programs:
             shell.unsettle(RUN_IN_ENVIRONMENT)
         if changes.container:
             image.inside(shell, brought)
-            said = tuple(option.name for option in wrapper.options) + (("...",) if wrapper.open else ())
-            trail = trail._replace(images=(*trail.images, (wrapper.name, said)))
+            names = tuple(option.name for option in wrapper.options) + (("...",) if wrapper.open else ())
+            trail = trail._replace(images=(*trail.images, (wrapper.name, names)))
         folders = FOLDERS.get(wrapper.name, ())
         if any(text.raw.partition(b"=")[0] in folders for text in argv[1 : wrapper.program_index]):
             shell.cwd = None  # the program starts in another folder, of the image perhaps

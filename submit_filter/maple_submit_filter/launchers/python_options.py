@@ -75,9 +75,9 @@ def _stop(argv: Sequence[Text], start: int) -> Optional[Tuple[int, bytes, int]]:
         raw = argv[at].raw
         if not raw.startswith(b"-") or raw in (b"-", b"--"):
             return None
-        found = _letter(raw)
-        if found is not None:
-            return at, raw[found : found + 1], found + 1
+        at_letter = _letter(raw)
+        if at_letter is not None:
+            return at, raw[at_letter : at_letter + 1], at_letter + 1
         at += 2 if _value_follows(raw) else 1
     return None
 
@@ -98,8 +98,8 @@ def _value_follows(raw: bytes) -> bool:
     """Return whether the word's last option takes the next word."""
     if raw.startswith(b"--"):
         return raw == b"--check-hash-based-pycs"
-    found = [at for at in (raw.find(b"W", 1), raw.find(b"X", 1)) if at > 0]
-    return bool(found) and min(found) == len(raw) - 1
+    places = [at for at in (raw.find(b"W", 1), raw.find(b"X", 1)) if at > 0]
+    return bool(places) and min(places) == len(raw) - 1
 
 
 def _script(argv: Sequence[Text], reading: Reading) -> PythonCall:

@@ -33,9 +33,9 @@ def _of_mpiexec(link: Link, site: Site, source: bytes) -> Optional[RankWords]:
     """Return what every mpiexec that takes these words sets."""
     from .mpi.layout import EVERY_NAME, NAMES, meant
 
-    if foreign(link.argv[0].raw, link.around) and not any(one in source for one in EVERY_NAME):
-        said = takers(link, site)  # whose it is, its options may say
-        return _words([NAMES[said[0]]]) if len(said) == 1 and link.options else None
+    if foreign(link.argv[0].raw, link.around) and not any(name in source for name in EVERY_NAME):
+        makers = takers(link, site)  # whose it is, its options may say
+        return _words([NAMES[makers[0]]]) if len(makers) == 1 and link.options else None
     each = [NAMES[maker] for maker in meant(takers(link, site), (plain(source),))]
     if not each:
         return None
@@ -54,8 +54,8 @@ def of_site(site: Site, link: Link) -> Optional[RankWords]:
     """Return what the site's own mpiexec sets, in place of a launcher; None where it is not known whose that is."""
     from .mpi.layout import NAMES
 
-    told = maker(b"mpiexec", link.around, site)
-    return _words([NAMES[told]]) if told in NAMES else None
+    own = maker(b"mpiexec", link.around, site)
+    return _words([NAMES[own]]) if own in NAMES else None
 
 
 def _words(each: Sequence[Names]) -> Optional[RankWords]:
@@ -65,7 +65,7 @@ def _words(each: Sequence[Names]) -> Optional[RankWords]:
 
 
 def _common(many: Sequence[Tuple[bytes, ...]]) -> bytes:
-    return next((name for name in many[0] if all(name in one for one in many)), b"")
+    return next((name for name in many[0] if all(name in names for names in many)), b"")
 
 
 def first_node(site: Site) -> Tuple[bytes, ...]:
@@ -90,10 +90,10 @@ def job_id(site: Site) -> bytes:
 
 def once_on_each(nodes: int, site: Site, link: Link) -> Tuple[bytes, bool]:
     """Return the mpiexec that starts a launcher once on each node, and whether the site surely has that one there."""
-    told = site.maker("mpiexec")
+    own = site.maker("mpiexec")
     sure = maker(b"mpiexec", tuple(reason for reason in link.around if reason != IMAGE), site) != ""
     words = {
         "pals": b"mpiexec --envall -n %d --ppn 1 --cpu-bind none",
         "openmpi": b"mpiexec -n %d --map-by ppr:1:node --bind-to none",
-    }.get(told, b"mpiexec -n %d -ppn 1")
+    }.get(own, b"mpiexec -n %d -ppn 1")
     return words % nodes, sure

@@ -79,11 +79,11 @@ def pbsdsh(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, give
     file = programs.scene.allocation.node_file
     chosen = any(text.raw[:2] in (b"-c", b"-n") for text in argv[1:at])
     lines = [(node, local) for node, count in enumerate(file or ()) for local in range(count)]
-    one = number(argv[2]) if at > 2 and argv[1].raw == b"-n" else None
-    if at >= len(argv) or not lines or len(lines) > MOST_TASKS or (chosen and (one is None or one >= len(lines))):
+    index = number(argv[2]) if at > 2 and argv[1].raw == b"-n" else None
+    if at >= len(argv) or not lines or len(lines) > MOST_TASKS or (chosen and (index is None or index >= len(lines))):
         _lose(programs, argv, trail, at)
         return
-    if one is not None:
+    if index is not None:
         trail = _one_task(programs, trail, _link("pbsdsh", argv, at))
     else:
         trail = trail._replace(links=trail.links + (_link("pbsdsh", argv, at),))
@@ -91,8 +91,8 @@ def pbsdsh(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, give
             trail = trail._replace(doubts=(*trail.doubts, "pbsdsh may start it once on each host, or for each line"))
         shape = StepShape(sum(count > 0 for count in file or ()), len(lines), tuple(file or ()), False, "")
         programs.scene.shapes[trail.key] = (trail, shape)
-    for task, (node, local) in enumerate(lines) if one is None else [(0, lines[one])]:
-        there = _arrive(programs, shell, node, programs.scene.first, task, local if one is None else 0)
+    for task, (node, local) in enumerate(lines) if index is None else [(0, lines[index])]:
+        there = _arrive(programs, shell, node, programs.scene.first, task, local if index is None else 0)
         number_of_node = plain(b"%d" % node) if set(file or ()) == {1} else plain(token(b"vary", b"nodenum%d" % task))
         there.set(b"PBS_NODENUM", number_of_node, exported=True)
         programs.execute(list(argv[at:]), there, trail, given)

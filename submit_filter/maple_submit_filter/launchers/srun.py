@@ -116,9 +116,9 @@ def _env(shell: Shell, name: bytes) -> Tuple[bool, Optional[int]]:
 
 def _said(link: Link, shell: Shell, option: str, *variables: bytes) -> Tuple[bool, Optional[int], bool]:
     """Return whether a number was said, the number, and whether on the line itself."""
-    found = link.option(option)
-    if found is not None:
-        raw = found.value.raw if found.value is not None else b""
+    given = link.option(option)
+    if given is not None:
+        raw = given.value.raw if given.value is not None else b""
         low = raw.split(b"-")[0]
         return True, (int(low) if low.isdigit() and len(low) < 8 else None), True
     for name in variables:

@@ -101,9 +101,9 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
     reading = read(table, argv, words)
     link = link_of("torchrun", argv, reading, words)
     trail = followed(trail, link, reading)
-    told = agent(link, shell, programs.scene, argv[reading.program :])
-    told = told._replace(empty=told.empty + lost_value(reading, trail))
-    programs.agent(told, argv[reading.program :], shell, trail)
+    record = agent(link, shell, programs.scene, argv[reading.program :])
+    record = record._replace(empty=record.empty + lost_value(reading, trail))
+    programs.agent(record, argv[reading.program :], shell, trail)
 
 
 def said(link: Link, shell: Shell, name: str) -> Optional[Text]:

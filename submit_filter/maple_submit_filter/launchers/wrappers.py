@@ -156,10 +156,10 @@ def _changes(wrapper: Wrapper, effects: Sequence[Tuple[str, Option]]) -> Changes
                     kept.append(text.raw)
                 else:
                     sets.append((name, value))
-    said = {effect for effect, _ in effects} | {wrapper.effects.get("", "")}
-    kept.extend(_RANKS if tables.KEEP_RANKS in said else ())
-    cleared = wrapper.clears or tables.CLEAR in said
-    return Changes(tuple(sets), tuple(unset), tuple(kept), cleared, wrapper.container, tables.UNREAD in said)
+    kinds = {effect for effect, _ in effects} | {wrapper.effects.get("", "")}
+    kept.extend(_RANKS if tables.KEEP_RANKS in kinds else ())
+    cleared = wrapper.clears or tables.CLEAR in kinds
+    return Changes(tuple(sets), tuple(unset), tuple(kept), cleared, wrapper.container, tables.UNREAD in kinds)
 
 
 def _listed(value: Text, effect: str) -> List[Text]:

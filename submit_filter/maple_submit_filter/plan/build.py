@@ -109,7 +109,7 @@ def _steps(scene: Scene, source: bytes) -> List[Step]:
     verdicts = _pooled(keys, shared, scene)
     out = [_step(key, starts, verdicts.get(key), scene, source) for key, starts in keys.items()]
     for key, (trail, shape) in scene.shapes.items():
-        if shape.refused and not any(one[: len(key)] == key for one in keys):
+        if shape.refused and not any(start[: len(key)] == key for start in keys):
             out.append(_refused(trail, shape, source))
     return sorted(out, key=lambda step: step.span)
 
@@ -159,9 +159,9 @@ def _apart(starts: Sequence[Start]) -> bool:
 def _shape(key: Tuple[object, ...], scene: Scene) -> Optional[StepShape]:
     """Return the shape that the outermost fanning launcher of a launch line gave it."""
     for length in range(1, len(key) + 1):
-        found = scene.shapes.get(key[:length])
-        if found is not None:
-            return found[1]
+        noted = scene.shapes.get(key[:length])
+        if noted is not None:
+            return noted[1]
     return None
 
 

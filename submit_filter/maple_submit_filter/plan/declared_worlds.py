@@ -41,9 +41,9 @@ class Loss(NamedTuple):
 
     def __str__(self) -> str:
         were = "is" if len(self.meant) == 1 else "are"
-        said = shapes if sizes(self.meant) == sizes(self.made) else sizes
-        meant = "%s %s meant" % (said(self.meant), were) if self.meant else "it is not known what is meant"
-        return "line %d would start %s, where %s" % (self.line, said(self.made), meant)
+        describe = shapes if sizes(self.meant) == sizes(self.made) else sizes
+        meant = "%s %s meant" % (describe(self.meant), were) if self.meant else "it is not known what is meant"
+        return "line %d would start %s, where %s" % (self.line, describe(self.made), meant)
 
 
 class Played(NamedTuple):
@@ -97,7 +97,7 @@ def sizes(worlds: FrozenSet[World]) -> str:
 def shapes(worlds: FrozenSet[World]) -> str:
     """Return the sizes of worlds and how each lies on its nodes: `a world of 8 ranks (4 on each of 2 nodes)`."""
     known = sorted((world.workers, world.nodes) for world in worlds if world.workers and world.nodes)
-    lie = ["%d on each of %d nodes" % one if one[1] > 1 else "all on one node" for one in known]
+    lie = ["%d on each of %d nodes" % shape if shape[1] > 1 else "all on one node" for shape in known]
     return "%s (%s)" % (sizes(worlds), "; ".join(lie)) if lie else sizes(worlds)
 
 
@@ -111,7 +111,9 @@ def _worlds(step: Step) -> FrozenSet[World]:
 def _alike(meant: World, made: World) -> bool:
     """Return whether a world is the one that was meant, as far as its nodes and workers are known; its size must be."""
     pairs = zip(meant[:2], made[:2])
-    return meant.size == made.size is not None and all(one is None or other in (None, one) for one, other in pairs)
+    return meant.size == made.size is not None and all(
+        known is None or other in (None, known) for known, other in pairs
+    )
 
 
 def _was_unseen(old: Step, new: Step, before: Played, after: Played) -> bool:
@@ -185,8 +187,8 @@ def _is_users_own(names: Tuple[str, ...], old: Link, new: Link, before: Played, 
     option = new.option(*names)
     if option is None or option.span is None or old.option(*names) is not None:
         return False
-    said = after.source[option.span[0] : option.span[1]].lstrip(b"-")
-    return said in _line(before.source, line_of(after.source, option.span[0]))
+    word = after.source[option.span[0] : option.span[1]].lstrip(b"-")
+    return word in _line(before.source, line_of(after.source, option.span[0]))
 
 
 def _agent(step: Step) -> Optional[Link]:

@@ -69,7 +69,7 @@ def _agent_group(part: Sequence[Start], sampled: bool, shape: Optional[StepShape
     holds = count is not None and count == nnodes and (sampled or _ranked(part, nnodes))
     world = declared if holds else None
     processes = tuple(process for start in part for process in _workers(start, part, world, holds and not sampled))
-    on_node = same([one for one in per_node(part).values()]) if count is not None and not sampled else None
+    on_node = same([ranks for ranks in per_node(part).values()]) if count is not None and not sampled else None
     places = {start.place.node for start in part}
     nodes = len(places) if count is not None and not sampled else nnodes if holds else None
     if None in places and len(part) > 1:
@@ -130,8 +130,8 @@ def dash(word: bytes) -> int:
 
 def flaws(starts: Sequence[Start]) -> Tuple[Breach, ...]:
     """Return one breach where one of these is given no script to start; *numbers* say where its command stands."""
-    found = ((start, _flaw(start)) for start in starts)
-    return next((_breach(start, kind) for start, kind in found if kind), ())
+    flawed = ((start, _flaw(start)) for start in starts)
+    return next((_breach(start, kind) for start, kind in flawed if kind), ())
 
 
 def _breach(start: Start, kind: str) -> Tuple[Breach, ...]:

@@ -150,7 +150,7 @@ def _sampled_breaches(starts: Sequence[Start], shape: Optional[StepShape]) -> Li
 def _beyond_gpus(starts: Sequence[Start], scene: Scene) -> Tuple[Breach, ...]:
     """Return whether the script hands out local ranks beyond the GPUs of any node: by convention each takes its own."""
     locals_said = [number_in(start, b"LOCAL_RANK") for start in starts if b"LOCAL_RANK" not in start.missing]
-    known = [one for one in locals_said if one is not None]
+    known = [rank for rank in locals_said if rank is not None]
     counts = [kind.gpus for kind in scene.allocation.node_kinds]
     most = max([count for count in counts if count is not None], default=0) if None not in counts else 0
     most = most if counts else scene.allocation.gpus_per_node or 0  # of an undescribed node: what was asked
@@ -164,23 +164,23 @@ def _withheld(starts: Sequence[Start]) -> Tuple[Breach, ...]:
     """Return whether python programs of several tasks lack what the script sets for them, and nothing else reads."""
     if len(starts) < 2 or not all(start.python and start.trail.links for start in starts):
         return ()
-    lacking = [one for one in starts if one.missing and one.place.node != 0] or list(starts)
-    names = tuple(name for name in lacking[0].missing if all(name in one.dropped for one in lacking))
-    alike = all(one.missing == lacking[0].missing for one in lacking)
+    lacking = [late for late in starts if late.missing and late.place.node != 0] or list(starts)
+    names = tuple(name for name in lacking[0].missing if all(name in start.dropped for start in lacking))
+    alike = all(start.missing == lacking[0].missing for start in lacking)
     return (Breach(breach_kinds.WITHHELD, {}, {}, names),) if names and alike else ()
 
 
 def _said_world(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene) -> Tuple[Breach, ...]:
     """Return whether the script says a larger world than the tasks of its one launch, whose ranks nobody can read."""
-    said = number(starts[0].environment.get(b"WORLD_SIZE"))
+    size = number(starts[0].environment.get(b"WORLD_SIZE"))
     tasks = shape.tasks if shape is not None else None
-    alone = len({one.trail.key for one in scene.starts}) == 1 and not starts[0].trail.background
-    if said is None or tasks is None or said <= tasks or not alone or scene.strangers or scene.other_jobs:
+    alone = len({start.trail.key for start in scene.starts}) == 1 and not starts[0].trail.background
+    if size is None or tasks is None or size <= tasks or not alone or scene.strangers or scene.other_jobs:
         return ()
     if not all(start.python for start in starts) or b"RANK" not in starts[0].missing:
         return ()
     texts = {"world-text": starts[0].environment[b"WORLD_SIZE"]}
-    return (Breach(breach_kinds.WORLD_SAID, {"tasks": tasks, "world size": said}, texts),)
+    return (Breach(breach_kinds.WORLD_SAID, {"tasks": tasks, "world size": size}, texts),)
 
 
 def _listed(starts: Sequence[Start]) -> Tuple[Breach, ...]:

@@ -58,8 +58,8 @@ class Use(NamedTuple):
 
 def noted(uses: Sequence[Noted]) -> Tuple[Use, ...]:
     """Return uses with the offsets in the script at which they stand; those that stand nowhere in it are left out."""
-    found = ((_offset(use[0], use[1]), use) for use in uses)
-    return tuple(Use(at, one[2], one[3], one[4], one[5]) for at, one in found if at is not None)
+    placed = ((_offset(use[0], use[1]), use) for use in uses)
+    return tuple(Use(at, use[2], use[3], use[4], use[5]) for at, use in placed if at is not None)
 
 
 def _offset(text: Text, start: int) -> Optional[int]:
@@ -95,12 +95,12 @@ def missing(before: Sequence[Noted], after: Sequence[Noted], edits: Sequence[Edi
     moved = _Moves(edits, spans)
     uses = noted(after)
     doubtful = [use for use in uses if not _available(use)]
-    known: Set[Tuple[int, bytes, bool, str]] = {one[:4] for one in noted(before)} if doubtful else set()
+    known: Set[Tuple[int, bytes, bool, str]] = {use[:4] for use in noted(before)} if doubtful else set()
     for use in doubtful:
         origin = moved.back(use.at)
         if origin is None or (origin, *use[1:4]) not in known:
             return "%s is not available in %s" % (_said(use), use.where)
-    seen = {one.at for one in uses}
+    seen = {other.at for other in uses}
     for span in spans:
         for match in re.compile(_EXPANSION).finditer(new, span.start, span.end):
             if match.start() not in seen and not _idle(new, match.start()):

@@ -96,9 +96,9 @@ def _slurm(submission: Submission, settings: Settings, given: Allocation, site: 
     return shell
 
 
-def _keeps_devices(site: Site, given: Allocation, said: bool) -> bool:
+def _keeps_devices(site: Site, given: Allocation, requested: bool) -> bool:
     """Return whether the scheduler leaves CUDA_VISIBLE_DEVICES as the user has it: it counts no GPUs, or gave none."""
-    return site.gpu_request.style == WHOLE_NODE or (given.gpus_per_node is None and said)
+    return site.gpu_request.style == WHOLE_NODE or (given.gpus_per_node is None and requested)
 
 
 def _pbs(submission: Submission, settings: Settings, given: Allocation, site: Site, source: Text) -> Shell:

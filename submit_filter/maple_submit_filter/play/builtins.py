@@ -38,15 +38,15 @@ def _declare(
     if exported and b"f" in flags:
         shell.shared = shell.shared.union(text.raw for text in argv[1:] if text.raw[:1] != b"-")
         return 0
-    for one in simple.words[1:]:
-        text = word(shell, one, run.substitute)
+    for part in simple.words[1:]:
+        text = word(shell, part, run.substitute)
         raw = text.raw
         match = _ASSIGNMENT.match(raw)
         if match:
             value = text.slice(match.end())
             if match.group(2):
                 value = join([shell.value(match.group(1)) or EMPTY, value])
-            run.remember(match.group(1), one.span, shell)
+            run.remember(match.group(1), part.span, shell)
             if hides:
                 shell.hide(match.group(1))
             shell.set(match.group(1), Text(value.pieces, False), exported)
@@ -70,7 +70,7 @@ def _unset(
 
 def _matched(pattern: bytes, shell: Shell) -> List[bytes]:
     """Return the variables that a word names: a pattern stands for what `${!SLURM_@}` becomes."""
-    if not any(one in pattern for one in b"*?["):
+    if not any(letter in pattern for letter in b"*?["):
         return [pattern]
     return [name for name in shell.variables if matches(name, pattern)] or [pattern]
 
@@ -261,7 +261,9 @@ def _let(
 ) -> Optional[int]:
     for text in argv[1:]:
         name, equals, rest = text.raw.partition(b"=")
-        value = arithmetic.evaluate(rest, lambda one: number(shell.value(one))) if equals and NUL not in rest else None
+        value = (
+            arithmetic.evaluate(rest, lambda name: number(shell.value(name))) if equals and NUL not in rest else None
+        )
         target = re.match(rb"[A-Za-z_]\w*", name)
         if target:
             known = value is not None and target.end() == len(name)

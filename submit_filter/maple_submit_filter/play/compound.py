@@ -134,16 +134,16 @@ class Compound(Values):
         if ends:
             merge(shell, ends)
 
-    def if_(self, one: If, shell: Shell, trail: Trail) -> Optional[int]:
+    def if_(self, branch: If, shell: Shell, trail: Trail) -> Optional[int]:
         open_branches: List[Union[Command, Program]] = []
-        for condition, body in one.branches:
+        for condition, body in branch.branches:
             status = self.program(condition, shell, trail)
             if status is None:
                 open_branches.append(body)
             elif status == 0:
                 return self._decided(open_branches, body, shell, trail)
-        if one.otherwise is not None:
-            return self._decided(open_branches, one.otherwise, shell, trail)
+        if branch.otherwise is not None:
+            return self._decided(open_branches, branch.otherwise, shell, trail)
         if open_branches:
             self._perhaps(open_branches, shell, trail)
             return None
@@ -309,8 +309,8 @@ class Compound(Values):
         shell.functions[function.name] = (function.body, shell.base)
         return 0
 
-    def test(self, one: Test, shell: Shell, trail: Trail) -> Optional[int]:
-        return test([word(shell, each, self.substitute) for each in one.words], double=True)
+    def test(self, command: Test, shell: Shell, trail: Trail) -> Optional[int]:
+        return test([word(shell, each, self.substitute) for each in command.words], double=True)
 
     def arith_command(self, command: ArithCommand, shell: Shell, trail: Trail) -> Optional[int]:
         expression = word(shell, command.text, self.substitute)

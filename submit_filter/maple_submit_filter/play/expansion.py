@@ -40,9 +40,9 @@ def derive(what: bytes, texts: Sequence[Text]) -> Text:
     return plain(token(b"vary" if own else b"same", b"f%08x" % zlib.crc32(what + NUL + raw)))
 
 
-def word(shell: Shell, one: Word, substitute: Substitute) -> Text:
+def word(shell: Shell, unread: Word, substitute: Substitute) -> Text:
     """Return the word as one text, not split (assignments, here-strings, case words)."""
-    return join(_joined(shell, part, substitute) for part in one.parts)
+    return join(_joined(shell, part, substitute) for part in unread.parts)
 
 
 def words(shell: Shell, many: Sequence[Word], substitute: Substitute) -> List[Text]:

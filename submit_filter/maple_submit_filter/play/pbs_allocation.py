@@ -38,8 +38,8 @@ def chunks_of(settings: Settings) -> Tuple[select.Chunk, ...]:
         return select.chunks(selected) or ()
     if older is not None:
         return select.nodes_form(older) or ()
-    said = [(key, settings.value(key.decode())) for key in HOST_LEVEL]
-    asked = tuple(select.Resource(key, value, -1, -1) for key, value in said if value is not None)
+    amounts = [(key, settings.value(key.decode())) for key in HOST_LEVEL]
+    asked = tuple(select.Resource(key, value, -1, -1) for key, value in amounts if value is not None)
     return (select.Chunk(1, asked, -1, -1),) if asked else select.DEFAULT
 
 

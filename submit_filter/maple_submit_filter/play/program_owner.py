@@ -72,7 +72,7 @@ def maker(name: bytes, around: Around, site: Site) -> str:
 
 def likely(name: bytes, around: Around, site: Site) -> str:
     """Return whose mpiexec a word most likely is: that of the module that was loaded last, else the site's."""
-    loaded = [one for reason in around for one in reason.of if one.startswith(_MAKER)]
+    loaded = [entry for reason in around for entry in reason.of if entry.startswith(_MAKER)]
     return loaded[-1][len(_MAKER) :] if loaded else site.maker(name.rsplit(b"/", 1)[-1].decode("utf-8", "replace"))
 
 
@@ -110,7 +110,7 @@ def of_path(old: Optional[Text], new: Text) -> Optional[Reason]:
     strange = [folder for folder in folders if folder and not _holds_no_launcher(folder)]
     if not strange:
         return None
-    here = any(one[:1] not in b"/?~" for one in strange)  # the folder that the job is in: of the user's own
+    here = any(folder[:1] not in b"/?~" for folder in strange)  # the folder that the job is in: of the user's own
     return Reason((MPI, SCHEDULER, PYTHON) if here else (MPI, SCHEDULER), "PATH was changed")
 
 

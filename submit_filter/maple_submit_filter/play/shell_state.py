@@ -89,7 +89,7 @@ class Shell:
         other = self.fork(place)
         other.variables = Layer(self.variables, spawned=True)
         other.parents += (self.variables,)
-        other.functions = {name: one for name, one in self.functions.items() if name in self.shared}
+        other.functions = {name: body for name, body in self.functions.items() if name in self.shared}
         other.positional, other.folders = [], ()
         return other
 

@@ -54,10 +54,10 @@ _DERIVING = ("gpus-per-task", "ntasks-per-socket", "ntasks-per-core", "tres-per-
 
 def nodes_of(settings: Settings) -> Optional[int]:
     """Return the number of nodes, or None when the scheduler may choose."""
-    said = settings.value("nodes")
+    nodes = settings.value("nodes")
     tasks, per_node = count(settings.value("ntasks")), count(settings.value("ntasks-per-node"))
-    if said is not None:
-        low, _, high = said.partition(b"-")
+    if nodes is not None:
+        low, _, high = nodes.partition(b"-")
         fixed = count(low) if not high or high == low else None
         return tasks if fixed and tasks and tasks < fixed else fixed  # sbatch lowers the nodes to the tasks
     if settings.value("nodelist") is not None or settings.value("spread-job") is not None:
@@ -145,8 +145,8 @@ def shared(settings: Settings, site: Site) -> Optional[bool]:
     if settings.value("exclusive") is not None:
         return False
     name = (settings.value("partition") or b"").decode("utf-8", "replace") or site.default_partition
-    found = [partition.shared for partition in site.partitions if partition.name == name]
-    return found[0] if found else None
+    shares = [partition.shared for partition in site.partitions if partition.name == name]
+    return shares[0] if shares else None
 
 
 def allocate(settings: Settings, site: Site) -> Allocation:
@@ -171,9 +171,9 @@ def allocate(settings: Settings, site: Site) -> Allocation:
 
 def batch_environment(submission: Submission, settings: Settings, given: Allocation) -> Dict[bytes, Optional[Text]]:
     """Return the variables Slurm sets in the batch shell; None means it surely does not set that one."""
-    _, _, said = _tasks(settings, given.nodes)
+    _, _, tasks_said = _tasks(settings, given.nodes)
     nodes = _number(given.nodes, b"SLURM_NNODES")
-    tasks = _number(given.tasks, b"SLURM_NTASKS") if said else None
+    tasks = _number(given.tasks, b"SLURM_NTASKS") if tasks_said else None
     first = plain(b"0")
     job = plain(token(b"job"))
     nodelist = plain(token(b"nodelist"))

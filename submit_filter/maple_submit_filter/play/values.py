@@ -195,10 +195,10 @@ class Values:
 
     def _printed_by_srun(self, argv: List[Text], shell: Shell) -> Optional[Text]:
         """`srun --nodes=1 --ntasks=1 -w "$head_node" hostname -i` and its kin: one task on one node."""
-        found = self.scene.single(argv, shell, self.scene) if self.scene.single is not None else None
-        if found is None:
+        single = self.scene.single(argv, shell, self.scene) if self.scene.single is not None else None
+        if single is None:
             return None
-        place, rest, link = found
+        place, rest, link = single
         child = shell.spawn(place)
         started(link, child)
         return self.printed(rest, child, None)

@@ -101,16 +101,16 @@ def rests_on(finding: Finding, site: Site, proven: Callable[[Site], Set[Place]])
     place = (finding.code, finding.at)
     needed = list(site.unsure)
     for key in site.unsure:
-        fewer = [one for one in needed if one != key]
-        if place in proven(certain(site._replace(unsure=tuple(one for one in site.unsure if one not in fewer)))):
+        fewer = [table for table in needed if table != key]
+        if place in proven(certain(site._replace(unsure=tuple(table for table in site.unsure if table not in fewer)))):
             needed = fewer
     return tuple(needed)
 
 
 def named(finding: Finding, site: Site, proven: Callable[[Site], Set[Place]]) -> Finding:
     """Return a doubted finding with the tables that it rests on in its help; any other as it is."""
-    said = NOT_SURE + UNNAMED
-    if finding.proven or not finding.help.endswith(said):
+    ending = NOT_SURE + UNNAMED
+    if finding.proven or not finding.help.endswith(ending):
         return finding
     facts = " and ".join(rests_on(finding, site, proven)[:4])
     return finding._replace(help=finding.help[: -len(UNNAMED)] + facts) if facts else finding

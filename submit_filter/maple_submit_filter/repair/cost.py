@@ -84,14 +84,14 @@ def asks_for_less(before: Job, after: Job) -> bool:
 
 
 def _amounts(job: Job) -> Dict[str, int]:
-    found = _of_qsub(job) if is_pbs(job) else _of_sbatch(job)
-    return {name: amount for name, amount in found.items() if amount is not None}
+    amounts = _of_qsub(job) if is_pbs(job) else _of_sbatch(job)
+    return {name: amount for name, amount in amounts.items() if amount is not None}
 
 
 def _of_sbatch(job: Job) -> Dict[str, Optional[int]]:
-    said = values.nodes(job.settings.value("nodes") or b"")
-    found = {name: values.mebibytes(job.settings.value(name) or b"") or None for name in _MEMORY}  # 0 is all there is
-    return {"nodes": said[0] if said else None, "time": values.seconds(job.settings.value("time") or b""), **found}
+    nodes = values.nodes(job.settings.value("nodes") or b"")
+    amounts = {name: values.mebibytes(job.settings.value(name) or b"") or None for name in _MEMORY}  # 0 is all there is
+    return {"nodes": nodes[0] if nodes else None, "time": values.seconds(job.settings.value("time") or b""), **amounts}
 
 
 def _of_qsub(job: Job) -> Dict[str, Optional[int]]:

@@ -56,12 +56,12 @@ def _heard(start: State, findings: Sequence[Finding], again: Again) -> Optional[
     What the user has written comes before any other way to cure what follows from its not being read. *findings*: all
     that is found, of which *start* may have the proven ones alone.
     """
-    said = _unread(start.job)
+    unread = _unread(start.job)
     fixes: List[Tuple[str, Fix]] = []
-    for finding in findings if said else ():
+    for finding in findings if unread else ():
         for fix in finding.fixes[:1] if finding.code in UNREAD else ():
             after = tried(start, fix, again) if (finding.code, fix) not in fixes else None
-            if after is not None and _only_heard(start.job, after.job, said):
+            if after is not None and _only_heard(start.job, after.job, unread):
                 fixes.append((finding.code, fix))
     if not fixes:
         return None
@@ -75,21 +75,21 @@ def _heard(start: State, findings: Sequence[Finding], again: Again) -> Optional[
 
 def _unread(job: Job) -> Said:
     """Return the settings that the user wrote where the scheduler reads none: (name, value)."""
-    lines = [one.span for one in job.script.oddities if one.kind in ("late", "near-miss")]
-    said = {(name, value) for span in lines for name, value, _ in said_on(job, job.source[span.start : span.end])}
+    lines = [oddity.span for oddity in job.script.oddities if oddity.kind in ("late", "near-miss")]
+    pairs = {(name, value) for span in lines for name, value, _ in said_on(job, job.source[span.start : span.end])}
     words = (word[2:].partition(b"=") for word in job.arguments or () if word[:2] == b"--")
-    return said | {(name.decode("utf-8", "replace"), value) for name, _, value in words}
+    return pairs | {(name.decode("utf-8", "replace"), value) for name, _, value in words}
 
 
-def _only_heard(before: Job, after: Job, said: Said) -> bool:
+def _only_heard(before: Job, after: Job, unread: Said) -> bool:
     pairs = list(differences(before, after))
-    return bool(pairs) and all(_is_said(pair, said) for pair in pairs)
+    return bool(pairs) and all(_is_said(pair, unread) for pair in pairs)
 
 
-def _is_said(pair: Pair, said: Said) -> bool:
+def _is_said(pair: Pair, unread: Said) -> bool:
     """Return whether a setting was said where nobody reads it, and nothing else was said of the same."""
     old, new = pair
-    return old is None and new is not None and (new.name, new.value) in said
+    return old is None and new is not None and (new.name, new.value) in unread
 
 
 def differences(before: Job, after: Job) -> Iterator[Pair]:

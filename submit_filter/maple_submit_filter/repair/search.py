@@ -128,12 +128,12 @@ def _of_finding(
     seen: Set[Submitted],
 ) -> Optional[Taken]:
     """Return the best of a finding's fixes of one safety: the plainest; of those that say the same, the first."""
-    found: List[Tuple[Tuple[int, int, int, int], Fix, State]] = []
+    cures: List[Tuple[Tuple[int, int, int, int], Fix, State]] = []
     plain = plainest_first(finding.fixes, state.job.source)
     fixes = (way for fix in plain for way in ways(fix, state.plan, state.job))
     for order, fix in enumerate(fixes):
         if fix.safety != safety or any(
-            fix.says == other.says and not _its_doing(other, state, one) for _, other, one in found
+            fix.says == other.says and not _its_doing(other, state, later) for _, other, later in cures
         ):
             continue
         after = tried(state, fix, again)
@@ -144,12 +144,12 @@ def _of_finding(
         fix, after, losses = _keeping_worlds(fix, after, state, start, again)
         price = cost(fix, state.job.source, state.plan.assigned)
         rank = (len(after.proven()), len(losses) + _asks_otherwise(start, after), order, price)
-        found.append((rank, fix, after))
+        cures.append((rank, fix, after))
         if rank[:2] == (0, 0):
             break  # no later one can do better
-    if not found:
+    if not cures:
         return None
-    _, fix, after = min(found, key=lambda one: one[0])
+    _, fix, after = min(cures, key=lambda cure: cure[0])
     return finding.code, fix, after
 
 
@@ -187,7 +187,7 @@ def _its_doing(fix: Fix, before: State, after: State) -> bool:
 
     What comes to light elsewhere once this is cured would do so whichever way it is cured.
     """
-    known = {_key(one, before) for one in before.proven()}
+    known = {_key(finding, before) for finding in before.proven()}
     places = [finding.at for finding in after.proven() if _key(finding, after) not in known]
     spans = written(fix.edits)
     return any(at is None or any(at.start < span.end and span.start < at.end for span in spans) for at in places)
@@ -229,8 +229,8 @@ def _better(finding: Finding, before: State, after: State) -> bool:
     if before.job.script.unreadable and not after.job.script.refused:
         return True  # only now what the text says can be looked at
     same = any(
-        (one.code, one.says, _key(one, after)) == (finding.code, finding.says, _key(finding, before))
-        for one in after.proven()
+        (other.code, other.says, _key(other, after)) == (finding.code, finding.says, _key(finding, before))
+        for other in after.proven()
     )
     return left < had or (left == had and not same)
 

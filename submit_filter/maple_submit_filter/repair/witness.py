@@ -155,15 +155,15 @@ def _meant(old: Step, new: Step, start: State, end: State) -> bool:
         return False  # the tasks may have been meant for the ranks
     if _counts_changed(old, new):
         return made == {full} and _overruled(start.job, old)
-    said = bool(declared) and any(link.option(*NODES, *WORKERS) for link in old.links)
-    return made == declared or not made or (made == {full} and not said and _own_words(new, start, end))
+    counted = bool(declared) and any(link.option(*NODES, *WORKERS) for link in old.links)
+    return made == declared or not made or (made == {full} and not counted and _own_words(new, start, end))
 
 
 def _own_words(step: Step, start: State, end: State) -> bool:
     """Return whether the counts of a line that was not read before stand in the user's script as they are read now."""
     spans = [option.span for link in step.links for option in link.options if option.name in (*NODES, *WORKERS)]
-    said = all(span is None or end.job.source[span.start : span.end] in start.job.source for span in spans)
-    return said and _assigned(start) == _assigned(end)
+    own = all(span is None or end.job.source[span.start : span.end] in start.job.source for span in spans)
+    return own and _assigned(start) == _assigned(end)
 
 
 def _assigned(state: State) -> Set[bytes]:
@@ -203,11 +203,11 @@ def _fits(step: Step, given: Allocation) -> bool:
 
 def _overruled(job: Job, step: Step) -> bool:
     """Return whether the command line asks for other nodes than the directive, and the line counts the directive's."""
-    said = job.settings.all("nodes") or job.settings.all("select")
+    requests = job.settings.all("nodes") or job.settings.all("select")
     counts = [link.option(*NODES) for link in step.links if link.name in AGENTS]
-    if len(said) < 2 or said[0].origin.kind != "argv" or not counts or counts[0] is None:
+    if len(requests) < 2 or requests[0].origin.kind != "argv" or not counts or counts[0] is None:
         return False
-    beaten, now = (_leading(setting.value) for setting in said[:2][::-1])
+    beaten, now = (_leading(setting.value) for setting in requests[:2][::-1])
     return beaten is not None and now is not None and beaten == number(counts[0].value) != now
 
 
@@ -233,7 +233,7 @@ def _plain(says: str) -> str:
 def _stands(finding: Finding, fix: Fix, start: State, site: Site, again: Again) -> bool:
     """Return whether a fix cures a finding in a way that may be meant, on whichever nodes."""
     after = tried(start, fix, again)
-    if after is None or any((one.code, one.says) == (finding.code, finding.says) for one in after.proven()):
+    if after is None or any((other.code, other.says) == (finding.code, finding.says) for other in after.proven()):
         return False
     pairs = list(differences(start.job, after.job))
     return all(_witnessed(pair, pairs, start, site) for pair in pairs) and all(

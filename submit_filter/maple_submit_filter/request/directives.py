@@ -13,7 +13,7 @@ from typing import Dict, List, NamedTuple, Tuple
 from ..types.edits import Span
 from ..types.job import Directive
 from ..types.settings import Origin, Setting
-from .options import Said
+from .options import GivenOption
 
 BLANK = b" \t\n\v\f\r"
 
@@ -109,29 +109,29 @@ def _word(source: bytes, start: int, end: int, line: int) -> Tuple[DirectiveWord
     return DirectiveWord(bytes(text), tuple(places), Span(start, pos), line), pos, problem
 
 
-def origin(words: Tuple[DirectiveWord, ...], said: Said) -> Origin:
+def origin(words: Tuple[DirectiveWord, ...], option: GivenOption) -> Origin:
     """Return where an option stands. An option and a value on two lines have no common span.
 
     The value's span holds its quotes too: new bytes in its place are a whole value.
     """
-    first, last = words[said.at], words[said.at + said.words - 1]
-    alone = _alone(first, said)
+    first, last = words[option.at], words[option.at + option.words - 1]
+    alone = _alone(first, option)
     span = Span(first.span.start, last.span.end) if first.line == last.line and alone else None
-    return Origin("directive", span, _value_span(words, said), line=first.line, spelling=said.spelling)
+    return Origin("directive", span, _value_span(words, option), line=first.line, spelling=option.spelling)
 
 
-def _alone(word: DirectiveWord, said: Said) -> bool:
+def _alone(word: DirectiveWord, option: GivenOption) -> bool:
     """Return whether no other short option shares the word, as in `-HN2`."""
-    if said.value_word != said.at:
-        return word.text == said.spelling
-    return said.value_at - len(said.spelling) in (0, 1) and word.text.startswith(said.spelling)
+    if option.value_word != option.at:
+        return word.text == option.spelling
+    return option.value_at - len(option.spelling) in (0, 1) and word.text.startswith(option.spelling)
 
 
-def _value_span(words: Tuple[DirectiveWord, ...], said: Said) -> "Span | None":
-    if said.value_word < 0:
+def _value_span(words: Tuple[DirectiveWord, ...], option: GivenOption) -> "Span | None":
+    if option.value_word < 0:
         return None
-    word = words[said.value_word]
-    start = word.places[said.value_at - 1] + 1 if said.value_at > 0 else word.span.start
+    word = words[option.value_word]
+    start = word.places[option.value_at - 1] + 1 if option.value_at > 0 else word.span.start
     return Span(start, word.span.end)
 
 

@@ -21,7 +21,7 @@ class OptionTable(NamedTuple):
     short: Dict[bytes, Option]
 
 
-class Said(NamedTuple):
+class GivenOption(NamedTuple):
     """One option as it was said.
 
     *at* and *words*: index and number of its words (several short options may share one). *value*: b"" for a bare flag.
@@ -40,7 +40,7 @@ class Said(NamedTuple):
 class Reading(NamedTuple):
     """The options said, the index of the first word that is none, and why the command would refuse ("" if not)."""
 
-    said: Tuple[Said, ...]
+    options: Tuple[GivenOption, ...]
     end: int
     problem: str
 
@@ -62,20 +62,20 @@ def table(values: str, flags: str, optional: str, aliases: Sequence[Tuple[str, s
 
 def read_options(known: OptionTable, words: Sequence[bytes], start: int = 1) -> Reading:
     """Read options from *words*[*start*:] up to the first word that is none, as getopt does with a leading `+`."""
-    said: List[Said] = []
+    uses: List[GivenOption] = []
     index = start
     while index < len(words):
         word = words[index]
         if word == b"--":
-            return Reading(tuple(said), index + 1, "")
+            return Reading(tuple(uses), index + 1, "")
         if word == b"-" or not word.startswith(b"-"):
             break
-        found, problem = _long(known, words, index) if word.startswith(b"--") else _short(known, words, index)
-        said.extend(found)
+        options, problem = _long(known, words, index) if word.startswith(b"--") else _short(known, words, index)
+        uses.extend(options)
         if problem:
-            return Reading(tuple(said), index, problem)
-        index += max((one.words for one in found), default=1)
-    return Reading(tuple(said), index, "")
+            return Reading(tuple(uses), index, problem)
+        index += max((option.words for option in options), default=1)
+    return Reading(tuple(uses), index, "")
 
 
 def named(known: OptionTable, spelling: bytes) -> Tuple[Option, ...]:
@@ -86,7 +86,7 @@ def named(known: OptionTable, spelling: bytes) -> Tuple[Option, ...]:
     return tuple(dict.fromkeys(option for name, option in known.long.items() if name.startswith(spelling)))
 
 
-def _long(known: OptionTable, words: Sequence[bytes], index: int) -> Tuple[List[Said], str]:
+def _long(known: OptionTable, words: Sequence[bytes], index: int) -> Tuple[List[GivenOption], str]:
     spelling, equals, value = words[index].partition(b"=")
     options = named(known, spelling[2:])
     shown = words[index].decode("utf-8", "backslashreplace")
@@ -97,30 +97,30 @@ def _long(known: OptionTable, words: Sequence[bytes], index: int) -> Tuple[List[
     if equals:
         if option.value == NO:
             return [], "option --%s does not take a value" % option.name
-        return [Said(option.name, value, index, 1, spelling, index, len(spelling) + 1)], ""
+        return [GivenOption(option.name, value, index, 1, spelling, index, len(spelling) + 1)], ""
     if option.value != REQUIRED:
-        return [Said(option.name, b"", index, 1, spelling, -1, -1)], ""
+        return [GivenOption(option.name, b"", index, 1, spelling, -1, -1)], ""
     if index + 1 >= len(words):
         return [], "option --%s wants a value" % option.name
-    return [Said(option.name, words[index + 1], index, 2, spelling, index + 1, 0)], ""
+    return [GivenOption(option.name, words[index + 1], index, 2, spelling, index + 1, 0)], ""
 
 
-def _short(known: OptionTable, words: Sequence[bytes], index: int) -> Tuple[List[Said], str]:
+def _short(known: OptionTable, words: Sequence[bytes], index: int) -> Tuple[List[GivenOption], str]:
     word = words[index]
-    found: List[Said] = []
+    options: List[GivenOption] = []
     for at in range(1, len(word)):
         letter = word[at : at + 1]
         option = known.short.get(letter)
         if option is None:
-            return found, "invalid option -%s" % letter.decode("utf-8", "backslashreplace")
+            return options, "invalid option -%s" % letter.decode("utf-8", "backslashreplace")
         spelling, rest = b"-" + letter, word[at + 1 :]
         if option.value == NO or (option.value == OPTIONAL and not rest):
-            found.append(Said(option.name, b"", index, 1, spelling, -1, -1))
+            options.append(GivenOption(option.name, b"", index, 1, spelling, -1, -1))
         elif rest:
-            found.append(Said(option.name, rest, index, 1, spelling, index, at + 1))
+            options.append(GivenOption(option.name, rest, index, 1, spelling, index, at + 1))
             break
         elif index + 1 < len(words):
-            found.append(Said(option.name, words[index + 1], index, 2, spelling, index + 1, 0))
+            options.append(GivenOption(option.name, words[index + 1], index, 2, spelling, index + 1, 0))
         else:
-            return found, "option -%s wants a value" % letter.decode("utf-8", "backslashreplace")
-    return found, ""
+            return options, "option -%s wants a value" % letter.decode("utf-8", "backslashreplace")
+    return options, ""

@@ -36,23 +36,23 @@ def interpreter(source: bytes) -> Tuple[bytes, bool]:
     """Return what stands behind `#!`, and whether it is a shell whose words we can read."""
     if not source.startswith(b"#!"):
         return b"", False
-    said = source[2:].split(b"\n", 1)[0].strip()
-    words = said.split()
+    shebang = source[2:].split(b"\n", 1)[0].strip()
+    words = shebang.split()
     if words and os.path.basename(words[0]) == b"env":
         words = [word for word in words[1:] if not word.startswith(b"-") and b"=" not in word]
-    return said, bool(words) and os.path.basename(words[0]) in SHELLS
+    return shebang, bool(words) and os.path.basename(words[0]) in SHELLS
 
 
 def lines_of(source: bytes) -> "List[Span]":
     """Return every line without its newline."""
-    found = []
+    spans = []
     start = 0
     while start < len(source):
         stop = source.find(b"\n", start)
         stop = len(source) if stop < 0 else stop
-        found.append(Span(start, stop))
+        spans.append(Span(start, stop))
         start = stop + 1
-    return found
+    return spans
 
 
 def head(source: bytes, lines: List[Span]) -> int:
@@ -77,13 +77,13 @@ def foreign_lines(source: bytes, lines: List[Span], prefix: bytes) -> Tuple[Dire
     """Return the `#PBS` or `#BSUB` lines that are read."""
     if source.find(prefix) < 0:
         return ()
-    found = []
+    read = []
     others = 0
     for index, span in enumerate(lines):
         if source.startswith(prefix, span.start):
-            found.append(directive_line(source, span, index + 1, prefix))
+            read.append(directive_line(source, span, index + 1, prefix))
         elif source[span.start : span.start + 1] != b"#":
             others += 1
             if others > FOREIGN_LINES:
                 break
-    return tuple(found)
+    return tuple(read)

@@ -44,25 +44,25 @@ def said_on(job: Job, line: bytes) -> Iterator[Tuple[str, bytes, bytes]]:
     if is_pbs(job):
         yield from _said_to_qsub(words)
         return
-    for one in read_options(SBATCH, words, 0).said:
-        yield one.name, one.value, b" ".join(words[one.at : one.at + one.words])
+    for option in read_options(SBATCH, words, 0).options:
+        yield option.name, option.value, b" ".join(words[option.at : option.at + option.words])
 
 
 def _said_to_qsub(words: List[bytes]) -> Iterator[Tuple[str, bytes, bytes]]:
     from .pbs.options import QSUB, RESOURCES, resources  # not on the way of a Slurm job
 
-    for one in read_options(QSUB, words, 0).said:
-        if one.name != RESOURCES:
-            yield one.name, one.value, b" ".join(words[one.at : one.at + one.words])
+    for option in read_options(QSUB, words, 0).options:
+        if option.name != RESOURCES:
+            yield option.name, option.value, b" ".join(words[option.at : option.at + option.words])
             continue
-        for item in resources(one.value).items:
+        for item in resources(option.value).items:
             yield item.name.decode("utf-8", "surrogateescape"), item.value, b"-l %s=%s" % (item.name, item.value)
 
 
 def unheeded(job: Job, span: Span) -> bool:
     """Return whether the line at *span* says something that does not hold anyway."""
-    said = list(said_on(job, job.source[span.start : span.end]))
-    return not said or any(job.settings.value(name) != value for name, value, _ in said)
+    settings = list(said_on(job, job.source[span.start : span.end]))
+    return not settings or any(job.settings.value(name) != value for name, value, _ in settings)
 
 
 def says_anew(job: Job, span: Span) -> bool:
@@ -70,8 +70,8 @@ def says_anew(job: Job, span: Span) -> bool:
 
     One beside a directive that says the same thing otherwise is a value that was tried before, and switched off.
     """
-    said = list(said_on(job, job.source[span.start : span.end]))
-    return not said or any(name not in job.settings for name, _, _ in said)
+    settings = list(said_on(job, job.source[span.start : span.end]))
+    return not settings or any(name not in job.settings for name, _, _ in settings)
 
 
 def unknown_option(refused: str) -> bool:
@@ -153,7 +153,7 @@ def says_options_only(rest: bytes, known: OptionTable) -> bool:
     if not words or words[-1].endswith(b"\\") or any(_FORM.search(word) for word in words):
         return False
     reading = read_options(known, words, 0)
-    command = any(one.name == "wrap" for one in reading.said)
+    command = any(option.name == "wrap" for option in reading.options)
     return not reading.problem and reading.end == len(words) and not command
 
 

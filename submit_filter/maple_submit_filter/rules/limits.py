@@ -58,8 +58,8 @@ def rows_in_force(job: Job, site: Site) -> List[Partition]:
         ("partition", site.default_partition), ("qos", site.default_qos))  # fmt: skip
     partitions: List[Partition] = []
     for selector, default in names:
-        said = text(job.settings, selector) or default
-        partitions += _rows(job.settings, site, selector, said) if said and "reservation" not in job.settings else []
+        name = text(job.settings, selector) or default
+        partitions += _rows(job.settings, site, selector, name) if name and "reservation" not in job.settings else []
     return partitions
 
 
@@ -78,7 +78,7 @@ def asked(job: Job, name: str) -> bool:
     from ..play.pbs_allocation import chunks_of  # not on the way of a Slurm job
 
     if name == "select":
-        return any(one in job.settings for one in ("nodes", "ncpus"))
+        return any(name in job.settings for name in ("nodes", "ncpus"))
     return any(chunk.value(name.encode()) is not None for chunk in chunks_of(job.settings))
 
 
@@ -87,8 +87,10 @@ def limit(job: Job, site: Site, field: str) -> Optional[Limit]:
     if is_pbs(job):
         rows = _rows(job.settings, site, "queue", text(job.settings, "queue") or site.default_partition)
         return _least(rows, field)
-    limits = [one for one in (_of_partition(job.settings, site, field), _of_qos(job.settings, site, field)) if one]
-    return min(limits, key=lambda one: one.most) if limits else None
+    limits = [
+        bound for bound in (_of_partition(job.settings, site, field), _of_qos(job.settings, site, field)) if bound
+    ]
+    return min(limits, key=lambda bound: bound.most) if limits else None
 
 
 def _of_partition(settings: Settings, site: Site, field: str) -> Optional[Limit]:
@@ -163,7 +165,7 @@ def asks_for_gpus(settings: Settings) -> bool:
 
 def _chunks_with_gpus(settings: Settings) -> bool:
     """Return whether a chunk of PBS, or the whole job, asks for ngpus; a site may call them otherwise."""
-    said = [settings.value(name) or b"" for name in ("select", "nodes")]
-    return any(b"gpu" in one.replace(b"ngpus=0", b"") for one in said) or bool(
+    requests = [settings.value(name) or b"" for name in ("select", "nodes")]
+    return any(b"gpu" in request.replace(b"ngpus=0", b"") for request in requests) or bool(
         (settings.value("ngpus") or b"").strip(b"0")
     )

@@ -45,12 +45,12 @@ class Program(NamedTuple):
         """Variables that it reads without another way, and does not set itself; none where it looks around first."""
         if _LOOKS.search(self.text):
             return frozenset()
-        return frozenset(name for found in _NEEDED.findall(self.text) for name in found if name) - self.sets
+        return frozenset(name for names in _NEEDED.findall(self.text) for name in names if name) - self.sets
 
     @property
     def sets(self) -> FrozenSet[bytes]:
         """Variables that it sets itself."""
-        return frozenset(name for found in _SET.findall(self.text) for name in found if name)
+        return frozenset(name for names in _SET.findall(self.text) for name in names if name)
 
 
 _last: List[Tuple[LaunchPlan, Job, Tuple[Program, ...]]] = []  # several rules ask about one plan

@@ -200,10 +200,10 @@ class Site(NamedTuple):
 
     def maker(self, name: str) -> str:
         """Return whose program the launcher of that name is, "" where the file does not say."""
-        told = {launcher_fact.name: launcher_fact.maker for launcher_fact in self.launchers}
-        if name == "mpirun" and name not in told and told.get("mpiexec") == "pals":
+        makers = {launcher_fact.name: launcher_fact.maker for launcher_fact in self.launchers}
+        if name == "mpirun" and name not in makers and makers.get("mpiexec") == "pals":
             return "pals"  # its client is installed by both names
-        return told.get(name, "")
+        return makers.get(name, "")
 
     def node_kinds(self, partition: str = "", qos: str = "", constraint: str = "") -> Tuple[NodeKind, ...]:
         """Return every kind of node the request may land on; () when nothing is known, or nothing fits.
@@ -268,10 +268,10 @@ def kinds_with(constraint: str, features: Dict[str, Tuple[str, ...]]) -> Names:
         return None
     tokens.append("")
     try:
-        found = _expression(tokens, features)
+        names = _expression(tokens, features)
     except _NotUnderstood:
         return None
-    return found if tokens == [""] else None
+    return names if tokens == [""] else None
 
 
 class _NotUnderstood(Exception):
@@ -280,25 +280,25 @@ class _NotUnderstood(Exception):
 
 def _expression(tokens: List[str], features: Dict[str, Tuple[str, ...]]) -> Names:
     """Read alternatives or conjunctions off the front of *tokens*."""
-    found = _operand(tokens, features)
+    names = _operand(tokens, features)
     operator = tokens[0] if tokens[0] in ("&", "|") else ""
     while operator and tokens[0] == operator:
         tokens.pop(0)
         other = _operand(tokens, features)
-        found = _both(found, other) if operator == "&" else _either(found, other)
+        names = _both(names, other) if operator == "&" else _either(names, other)
     if tokens[0] in ("&", "|"):
         raise _NotUnderstood
-    return found
+    return names
 
 
 def _operand(tokens: List[str], features: Dict[str, Tuple[str, ...]]) -> Names:
     """Read one feature, or one expression in parentheses or brackets."""
     token = tokens.pop(0)
     if token in _CLOSES:
-        found = _expression(tokens, features)
+        names = _expression(tokens, features)
         if tokens.pop(0) != _CLOSES[token]:
             raise _NotUnderstood
-        return found
+        return names
     if not token or token in "&|)]":
         raise _NotUnderstood
     if not any(token in listed for listed in features.values()):
@@ -306,11 +306,11 @@ def _operand(tokens: List[str], features: Dict[str, Tuple[str, ...]]) -> Names:
     return frozenset(name for name, listed in features.items() if token in listed or not listed)
 
 
-def _both(one: Names, other: Names) -> Names:
-    if one is None or other is None:
-        return other if one is None else one
-    return one & other
+def _both(first: Names, other: Names) -> Names:
+    if first is None or other is None:
+        return other if first is None else first
+    return first & other
 
 
-def _either(one: Names, other: Names) -> Names:
-    return None if one is None or other is None else one | other
+def _either(first: Names, other: Names) -> Names:
+    return None if first is None or other is None else first | other

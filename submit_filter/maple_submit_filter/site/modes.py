@@ -19,9 +19,9 @@ class Policy(NamedTuple):
     user_may_raise: bool = True
 
 
-def weaker(one: str, other: str) -> str:
+def weaker(first: str, other: str) -> str:
     """Return the mode that does less."""
-    return MODES[min(MODES.index(one), MODES.index(other))]
+    return MODES[min(MODES.index(first), MODES.index(other))]
 
 
 def policy_of(data: object, mode: str = "") -> Policy:
@@ -44,8 +44,8 @@ def _table(data: Mapping[str, object], key: str) -> Mapping[str, str]:
     return table
 
 
-def in_force(policy: Policy, partitions: Iterable[str], gids: Iterable[int], said: bytes) -> str:
-    """Return the mode for one submission; *said* is the user's MAPLE, b"" if unset.
+def in_force(policy: Policy, partitions: Iterable[str], gids: Iterable[int], user: bytes) -> str:
+    """Return the mode for one submission; *user* is the user's MAPLE, b"" if unset.
 
     Several partitions or groups that speak: the weakest of them, because the job may land in any. A word that is none
     of Maple's is somebody's "off" with a letter wrong, and means that; a path is a value of somebody else.
@@ -55,18 +55,18 @@ def in_force(policy: Policy, partitions: Iterable[str], gids: Iterable[int], sai
         spoken = [table[name] for name in names if name in table]
         if spoken:
             mode = min(spoken, key=MODES.index)
-    words = said.decode("ascii", "replace").split(",")
+    words = user.decode("ascii", "replace").split(",")
     wish = next((word for word in words if word in MODES), mode)
-    if mistyped(said):
+    if mistyped(user):
         wish = "off"
     if mode == "off" or not policy.user_may_raise:
         return weaker(mode, wish)
     return wish
 
 
-def mistyped(said: bytes) -> str:
+def mistyped(word: bytes) -> str:
     """Return the first word of MAPLE that is none of Maple's, as who mistypes "off" writes, "" where there is none."""
-    words = said.decode("ascii", "replace").split(",")
+    words = word.decode("ascii", "replace").split(",")
     return next((word for word in words if word not in (*MODES, "verbose", "") and "/" not in word), "")
 
 

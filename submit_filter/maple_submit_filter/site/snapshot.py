@@ -28,8 +28,8 @@ def write(site: Site) -> Dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if hasattr(value, "_asdict"):
-        return {key: _plain(one) for key, one in value._asdict().items()}
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+        return {key: _plain(field) for key, field in value._asdict().items()}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _tuple(shape: Any, data: object, at: str) -> Any:
@@ -72,7 +72,7 @@ def _list(check: Check) -> Check:
     def each(value: object, at: str) -> Tuple[Any, ...]:
         if not isinstance(value, (list, tuple)):
             raise ValueError("%s: not a list" % at)
-        return tuple(check(one, "%s[%d]" % (at, index)) for index, one in enumerate(value))
+        return tuple(check(item, "%s[%d]" % (at, index)) for index, item in enumerate(value))
 
     return each
 

@@ -51,7 +51,7 @@ class Conflict(ValueError):
 
 def in_order(edits: Sequence[Edit]) -> list[tuple[Span, bytes]]:
     """Return the spans and new bytes of *edits*, each once, as they follow each other in the script."""
-    return sorted(dict.fromkeys((edit.span, edit.new) for edit in edits), key=lambda one: one[0])
+    return sorted(dict.fromkeys((edit.span, edit.new) for edit in edits), key=lambda change: change[0])
 
 
 def apply(source: bytes, edits: Sequence[Edit]) -> bytes:

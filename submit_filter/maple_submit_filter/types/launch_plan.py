@@ -57,11 +57,11 @@ class Link(NamedTuple):
 
     def option(self, *names: str) -> Optional[Option]:
         """Return the option in force of any of the names (the last one written)."""
-        found = None
+        chosen = None
         for option in self.options:
             if option.name in names:
-                found = option
-        return found
+                chosen = option
+        return chosen
 
 
 class Process(NamedTuple):

@@ -81,13 +81,13 @@ class Text(NamedTuple):
     def written(self) -> Optional[Span]:
         """Return the script bytes that wrote this text where it is used, expansions as they were written, or None."""
         spans = [piece.cover or _stands(piece) for piece in self.pieces if piece.text or piece.cover]
-        found = [span for span in spans if span is not None]
-        if not found or len(found) < len(spans):
+        known = [span for span in spans if span is not None]
+        if not known or len(known) < len(spans):
             return None
-        for left, right in zip(found, found[1:]):
+        for left, right in zip(known, known[1:]):
             if left.end != right.start:
                 return None
-        return Span(found[0].start, found[-1].end)
+        return Span(known[0].start, known[-1].end)
 
     def slice(self, start: int, end: Optional[int] = None) -> "Text":
         """Return bytes *start*:*end* of this text, origins kept."""

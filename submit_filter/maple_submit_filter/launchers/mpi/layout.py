@@ -56,21 +56,21 @@ def layout(link: Link, makers: Sequence[str], hosts: Optional[List[Host]], shell
     """Return where the ranks are, None where it is not known or the makers do not agree."""
     if hosts is None or link.open:
         return None
-    found: Dict[Optional[Layout], None] = {}
+    layouts: Dict[Optional[Layout], None] = {}
     for maker in makers:
-        found[_pals(link, hosts, shell) if maker == "pals" else _OF_MAKER[maker](link, hosts)] = None
-    return next(iter(found)) if len(found) == 1 else None
+        layouts[_pals(link, hosts, shell) if maker == "pals" else _OF_MAKER[maker](link, hosts)] = None
+    return next(iter(layouts)) if len(layouts) == 1 else None
 
 
 def _hydra(link: Link, hosts: List[Host]) -> Optional[Layout]:
-    said, count = total(link)
+    total_said, count = total(link)
     each_said, each = per_node(link)
-    if (said and count is None) or (each_said and not each):
+    if (total_said and count is None) or (each_said and not each):
         return None
-    if not said and each_said:
+    if not total_said and each_said:
         return None
     room = [each if each else host.slots for host in hosts]
-    return _filled(hosts, room, count if said else sum(room))
+    return _filled(hosts, room, count if total_said else sum(room))
 
 
 def _intel(link: Link, hosts: List[Host]) -> Optional[Layout]:
@@ -81,17 +81,17 @@ def _intel(link: Link, hosts: List[Host]) -> Optional[Layout]:
 
 
 def _openmpi(link: Link, hosts: List[Host]) -> Optional[Layout]:
-    said, count = total(link)
+    total_said, count = total(link)
     each_said, each = per_node(link)
-    if (said and count is None) or (each_said and not each) or link.option("rankfile", "rf", "bynode"):
+    if (total_said and count is None) or (each_said and not each) or link.option("rankfile", "rf", "bynode"):
         return None
     if link.option("map-by", "rank-by") is not None and not each_said:
         return None
     room = [each if each else host.slots for host in hosts]
     whole = sum(room)
-    if said and count is not None and count > whole:
+    if total_said and count is not None and count > whole:
         return None  # refused, or oversubscribed, by version and settings
-    return _filled(hosts, room, count if said else whole)
+    return _filled(hosts, room, count if total_said else whole)
 
 
 def _pals(link: Link, hosts: List[Host], shell: Shell) -> Optional[Layout]:
@@ -109,9 +109,9 @@ def pals_total(link: Link, shell: Shell) -> Optional[int]:
     return _said_or(total(link), b"PALS_NRANKS", shell, 1)
 
 
-def _said_or(said: Tuple[bool, Optional[int]], variable: bytes, shell: Shell, default: int) -> Optional[int]:
-    if said[0]:
-        return said[1]
+def _said_or(count: Tuple[bool, Optional[int]], variable: bytes, shell: Shell, default: int) -> Optional[int]:
+    if count[0]:
+        return count[1]
     texts = shell.get(variable).texts()
     return number(texts[0]) if texts else default
 
@@ -256,7 +256,7 @@ def identify(child: Shell, place: Place, size: Optional[int], names: Names, on_n
         for name in some:
             text = plain(b"%d" % value) if value is not None else plain(token(b"vary", name + place.name))
             child.set(name, text, exported=True)
-    for name in EVERY_NAME - {one for some in names for one in some} if names != UNKNOWN else ():
+    for name in EVERY_NAME - {variable for some in names for variable in some} if names != UNKNOWN else ():
         child.unset(name)
     for name in (
         _OF_SRUN if names == UNKNOWN else ()

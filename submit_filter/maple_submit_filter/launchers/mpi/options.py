@@ -283,7 +283,7 @@ PALS: Table = table(
     """,
 )
 
-TABLES: Mapping[str, Table] = {one.launcher: one for one in (OPENMPI, HYDRA, INTEL, PALS)}
+TABLES: Mapping[str, Table] = {table.launcher: table for table in (OPENMPI, HYDRA, INTEL, PALS)}
 
 
 _BY_NAME = {

@@ -26,7 +26,7 @@ def unread(source: bytes, head: Head, prefix: bytes, is_shell: bool) -> Iterator
     behind = _behind(source, head, prefix)
     taken = literals(source) if behind and is_shell else []
     for span, line in behind:
-        if not any(one.start <= span.start < one.end for one in taken):
+        if not any(part.start <= span.start < part.end for part in taken):
             yield Oddity("late", span, line, _why_late(source, head))
 
 

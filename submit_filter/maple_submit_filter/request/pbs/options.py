@@ -224,13 +224,13 @@ LEAVING = b"Iu"  # no script is submitted, or in another's name
 
 
 class Letters(NamedTuple):
-    """*said*: letters with their values (b"" for none), in order. *end*: the first word behind the options.
+    """*pairs*: letters with their values (b"" for none), in order. *end*: the first word behind the options.
 
     *problem*: qsub answers the words with its usage, or takes them for something else (`--version`).
     *executable*: `--` ended the options, so a program follows and no script.
     """
 
-    said: Tuple[Tuple[bytes, bytes], ...]
+    pairs: Tuple[Tuple[bytes, bytes], ...]
     end: int
     problem: bool = False
     executable: bool = False
@@ -238,26 +238,26 @@ class Letters(NamedTuple):
 
 def read_letters(argv: Sequence[bytes]) -> Letters:
     """Return the options of qsub's command line, argv[0] included and passed over."""
-    said: List[Tuple[bytes, bytes]] = []
+    letters: List[Tuple[bytes, bytes]] = []
     at = 1
     while at < len(argv) and argv[at][:1] == b"-" and argv[at] != b"-":
         if argv[at] == b"--":
-            return Letters(tuple(said), at + 1, executable=True)
+            return Letters(tuple(letters), at + 1, executable=True)
         word, at = argv[at], at + 1
         for index in range(1, len(word)):
             letter = word[index : index + 1]
             if letter == b":" or letter not in OPTIONS:
-                return Letters(tuple(said), at, problem=True)
+                return Letters(tuple(letters), at, problem=True)
             if OPTIONS[OPTIONS.index(letter) + 1 : OPTIONS.index(letter) + 2] != b":":
-                said.append((letter, b""))
+                letters.append((letter, b""))
                 continue
             value = word[index + 1 :]
             if not value and at == len(argv):
-                return Letters(tuple(said), at, problem=True)
-            said.append((letter, value or argv[at]))
+                return Letters(tuple(letters), at, problem=True)
+            letters.append((letter, value or argv[at]))
             at += not value
             break
-    return Letters(tuple(said), at)
+    return Letters(tuple(letters), at)
 
 
 def read(argv: Sequence[bytes]) -> Optional[Words]:
@@ -266,7 +266,7 @@ def read(argv: Sequence[bytes]) -> Optional[Words]:
     operands = argv[letters.end :]
     if not argv or letters.problem or letters.executable or len(operands) > 1:
         return None
-    if any(letter in LEAVING for letter, _ in letters.said) or (operands and not operands[0]):
+    if any(letter in LEAVING for letter, _ in letters.pairs) or (operands and not operands[0]):
         return None
     if argv[letters.end - 1] == b"--":  # a value: qsub may take it for the end of the options
         return None

@@ -70,12 +70,12 @@ def refusals(
         return (Refusal(_complaint(argv.problem), USAGE, True, says=argv.problem),)
     if any(setting.name == "version" for setting in argv.settings):
         return ()
-    found = list(_of_script(job_script)) if job_script else []
-    said = settings(argv, environment, job_script)
-    found += _of_options(said)
-    found += _of_name(said, path)
-    found += _of_variables(said, environment, job_script)
-    return (*found, *of_server(said))
+    refused = list(_of_script(job_script)) if job_script else []
+    given = settings(argv, environment, job_script)
+    refused += _of_options(given)
+    refused += _of_name(given, path)
+    refused += _of_variables(given, environment, job_script)
+    return (*refused, *of_server(given))
 
 
 def _complaint(problem: str) -> str:
@@ -99,23 +99,23 @@ def _of_script(script: JobScript) -> Iterator[Refusal]:
             yield Refusal(oddity.says, 1, span=oddity.span, line=oddity.line)
 
 
-def _of_options(said: Settings) -> Iterator[Refusal]:
+def _of_options(given: Settings) -> Iterator[Refusal]:
     """Yield what qsub itself finds wrong with the values of its options.
 
     It sends each value it was told, so of two in one place the first must be right too (source).
     """
     for name, letter in _LETTERS.items():
-        settings = said.all(name)
+        settings = given.all(name)
         for setting in reversed(settings):
             if setting.origin.kind == settings[0].origin.kind and is_illegal(name, setting.value):
                 yield Refusal("qsub: illegal -%s value" % letter, USAGE, True, setting)
-    queue = said.get("queue")
+    queue = given.get("queue")
     if queue is not None and is_illegal("queue", queue.value):
         yield Refusal("qsub: illegally formed destination: " + _shown(queue.value), 2, False, queue)
-    array = said.get("array")
-    if array is not None and said.value("rerunable") == b"n":
+    array = given.get("array")
+    if array is not None and given.value("rerunable") == b"n":
         yield Refusal("", USAGE, True, array, says="an array cannot be `-r n`")
-    if array is not None and (said.value("interactive") or b"true").lower() == b"true" and "interactive" in said:
+    if array is not None and (given.value("interactive") or b"true").lower() == b"true" and "interactive" in given:
         yield Refusal("", USAGE, True, array, says="an array cannot be interactive")
 
 

@@ -38,8 +38,8 @@ class Chunk(NamedTuple):
 
     def number(self, name: bytes) -> Optional[int]:
         """Return the whole number that a resource says, None where it is not named or no number."""
-        found = self.value(name)
-        return int(found) if found is not None and _COUNT.match(found) else None
+        value = self.value(name)
+        return int(value) if value is not None and _COUNT.match(value) else None
 
 
 class Place(NamedTuple):
@@ -125,37 +125,37 @@ def _node(text: bytes, at: int) -> Optional[Chunk]:
     count = 1
     if _COUNT.match(parts[0]):
         count = int(parts.pop(0))
-    said = {b"ppn": b"", b"cpp": b"", b"ncpus": b"", b"mem": b""}
+    amounts = {b"ppn": b"", b"cpp": b"", b"ncpus": b"", b"mem": b""}
     hosts: List[Resource] = []
     for part in parts:
         name, equals, number = part.partition(b"=")
-        if equals and name in said and not said[name] and number:
-            said[name] = number
+        if equals and name in amounts and not amounts[name] and number:
+            amounts[name] = number
         elif not equals and _NODE.match(part):
             hosts.append(Resource(b"host", part, -1, -1))
         else:
             return None
-    resources = _cpus(said)
+    resources = _cpus(amounts)
     if resources is None or not count:
         return None
     return Chunk(count, (*resources, *hosts), at, at + len(text))
 
 
-def _cpus(said: "dict[bytes, bytes]") -> Optional[Tuple[Resource, ...]]:
+def _cpus(amounts: "dict[bytes, bytes]") -> Optional[Tuple[Resource, ...]]:
     """Return ncpus and mpiprocs of a node: ppn processes with cpp CPUs each, 1 where nothing is said."""
     for name in (b"ppn", b"cpp", b"ncpus"):
-        if said[name] and not (_COUNT.match(said[name]) and int(said[name])):
+        if amounts[name] and not (_COUNT.match(amounts[name]) and int(amounts[name])):
             return None
-    cpus = said[b"ncpus"] or b"%d" % (int(said[b"ppn"] or b"1") * int(said[b"cpp"] or b"1"))
+    cpus = amounts[b"ncpus"] or b"%d" % (int(amounts[b"ppn"] or b"1") * int(amounts[b"cpp"] or b"1"))
     resources = [Resource(b"ncpus", cpus, -1, -1)]
-    resources += [Resource(b"mpiprocs", said[b"ppn"], -1, -1)] if said[b"ppn"] else []
-    resources += [Resource(b"mem", said[b"mem"], -1, -1)] if said[b"mem"] else []
+    resources += [Resource(b"mpiprocs", amounts[b"ppn"], -1, -1)] if amounts[b"ppn"] else []
+    resources += [Resource(b"mem", amounts[b"mem"], -1, -1)] if amounts[b"mem"] else []
     return tuple(resources)
 
 
-def job_wide(said: Mapping[str, bytes]) -> Tuple[Chunk, ...]:
+def job_wide(amounts: Mapping[str, bytes]) -> Tuple[Chunk, ...]:
     """Return the one chunk of a job without `select` and `nodes`, from the resources of HOST_LEVEL that it says."""
-    resources = [Resource(name.encode(), said[name], -1, -1) for name in HOST_LEVEL if said.get(name)]
+    resources = [Resource(name.encode(), amounts[name], -1, -1) for name in HOST_LEVEL if amounts.get(name)]
     if not any(resource.name == b"ncpus" for resource in resources):
         resources.insert(0, DEFAULT[0].resources[0])
     return (Chunk(1, tuple(resources), -1, -1),)

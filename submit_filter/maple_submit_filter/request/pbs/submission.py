@@ -10,7 +10,7 @@ from ...types.job import Directive, JobScript, Oddity
 from ...types.settings import Origin, Setting, Settings
 from ...types.submission import Submission, travels
 from ..directives import DirectiveLine, DirectiveWord
-from ..options import Said, read_options
+from ..options import GivenOption, read_options
 from ..script_lines import SHELLS, interpreter
 from .oddities import beaten, other_schedulers, unread, without_effect
 from .options import AT_ONCE, ATTRIBUTES, QSUB, RESOURCES, STRIPPED, Items, attributes, is_illegal, resources
@@ -46,14 +46,14 @@ def read_argv(argv: Sequence[bytes]) -> ArgvReading:
     reading = read_options(QSUB, argv)
     settings: List[Setting] = []
     problem = reading.problem
-    for one in reading.said:
-        place = Origin("argv", argv_index=one.at, argv_count=one.words, spelling=one.spelling)
-        items, wrong = _items(one)
+    for option in reading.options:
+        place = Origin("argv", argv_index=option.at, argv_count=option.words, spelling=option.spelling)
+        items, wrong = _items(option)
         settings += [Setting(name, value, place) for name, value, _, _ in items]
         problem = problem or wrong
     rest = tuple(argv[reading.end :])
     dashes = reading.end > 1 and argv[reading.end - 1] == b"--"
-    problem = problem or _operands(reading.said, rest, reading.end, dashes)
+    problem = problem or _operands(reading.options, rest, reading.end, dashes)
     prefixes = [setting.value[:LONGEST_PREFIX] for setting in settings if setting.name == "directive-prefix"]
     named = bool(rest) and not dashes and not problem and rest[0] not in (b"", b"-")
     return ArgvReading(
@@ -66,9 +66,9 @@ def read_argv(argv: Sequence[bytes]) -> ArgvReading:
     )
 
 
-def _operands(said: Tuple[Said, ...], rest: Tuple[bytes, ...], end: int, dashes: bool) -> str:
+def _operands(options: Tuple[GivenOption, ...], rest: Tuple[bytes, ...], end: int, dashes: bool) -> str:
     """Return why qsub refuses the words behind the options, or ""."""
-    if dashes and said and said[-1].value_word == end - 1:
+    if dashes and options and options[-1].value_word == end - 1:
         return "the value -- is taken for the end of the options"
     if dashes and not rest:
         return "-- wants a program behind it"
@@ -77,19 +77,23 @@ def _operands(said: Tuple[Said, ...], rest: Tuple[bytes, ...], end: int, dashes:
     return ""
 
 
-def _items(said: Said) -> Tuple[List[Tuple[str, bytes, int, int]], str]:
+def _items(option: GivenOption) -> Tuple[List[Tuple[str, bytes, int, int]], str]:
     """Return what one option says, as (name, value, its first and last byte in the option's), and a problem."""
-    value, skipped = said.value, 0
-    if said.name in LISTS:
-        read: Items = LISTS[said.name](value)
+    value, skipped = option.value, 0
+    if option.name in LISTS:
+        read: Items = LISTS[option.name](value)
         items = [
             (item.name.decode("utf-8", "backslashreplace"), item.value, item.start, item.end) for item in read.items
         ]
-        return items, "illegal %s value: %s" % (said.spelling.decode(), read.problem) if read.problem else ""
-    if said.name in STRIPPED:
+        return items, "illegal %s value: %s" % (option.spelling.decode(), read.problem) if read.problem else ""
+    if option.name in STRIPPED:
         skipped = len(value) - len(value.lstrip())
-    wrong = "illegal %s value" % said.spelling.decode() if said.name in AT_ONCE and is_illegal(said.name, value) else ""
-    return [(said.name, value[skipped:], skipped, len(value))], wrong
+    wrong = (
+        "illegal %s value" % option.spelling.decode()
+        if option.name in AT_ONCE and is_illegal(option.name, value)
+        else ""
+    )
+    return [(option.name, value[skipped:], skipped, len(value))], wrong
 
 
 def interactive(settings: Sequence[Setting]) -> bool:
@@ -106,8 +110,8 @@ def prefix_in_force(argv: ArgvReading, environment: Mapping[bytes, bytes]) -> by
 
 def shell_in_force(argv: ArgvReading, environment: Mapping[bytes, bytes]) -> Tuple[bytes, bytes]:
     """Return the -S of the command line, and the shell of PBS_SHELL, which one in the script beats; b"" if not said."""
-    said = next((setting.value for setting in reversed(argv.settings) if setting.name == "shell"), b"")
-    return said, environment.get(b"PBS_SHELL", b"")
+    shell = next((setting.value for setting in reversed(argv.settings) if setting.name == "shell"), b"")
+    return shell, environment.get(b"PBS_SHELL", b"")
 
 
 def read_script(source: bytes, prefix: bytes = DEFAULT_PREFIX, shell: Tuple[bytes, bytes] = (b"", b"")) -> JobScript:
@@ -116,7 +120,7 @@ def read_script(source: bytes, prefix: bytes = DEFAULT_PREFIX, shell: Tuple[byte
     *prefix* and *shell* are `prefix_in_force` and `shell_in_force`. `is_shell` holds where `#!` names a shell, or where
     there is none: then the shell of -S reads the script, else the login shell, which is taken for a shell like bash.
     """
-    said, named = interpreter(source)
+    shebang, named = interpreter(source)
     read = head(source, prefix)
     directives: List[Directive] = []
     oddities: List[Oddity] = []
@@ -125,12 +129,14 @@ def read_script(source: bytes, prefix: bytes = DEFAULT_PREFIX, shell: Tuple[byte
         directives.append(Directive(line.span, line.line, prefix, settings))
         oddities += [Oddity("refused", line.span, line.line, refused)] if refused else []
     said_all = [setting for directive in directives for setting in directive.settings]
-    is_shell = _is_shell(said, named, _shell(said_all, shell))
+    is_shell = _is_shell(shebang, named, _shell(said_all, shell))
     oddities += [*beaten(said_all), *without_effect(said_all)]
     oddities += [*unread(source, read, prefix, is_shell), *other_schedulers(source, read)]
     oddities.sort(key=lambda oddity: oddity.span)
     first = CRLF if b"\r\n" in source else next((oddity.says for oddity in oddities if oddity.kind == "refused"), "")
-    return JobScript(source, said, is_shell, tuple(directives), tuple(oddities), first, False, unreadable=first == CRLF)
+    return JobScript(
+        source, shebang, is_shell, tuple(directives), tuple(oddities), first, False, unreadable=first == CRLF
+    )
 
 
 def _shell(settings: Sequence[Setting], shell: Tuple[bytes, bytes]) -> bytes:
@@ -140,10 +146,10 @@ def _shell(settings: Sequence[Setting], shell: Tuple[bytes, bytes]) -> bytes:
     return os.path.basename(value.split(b",")[0].split(b"@")[0])
 
 
-def _is_shell(said: bytes, named: bool, shell: bytes) -> bool:
+def _is_shell(shebang: bytes, named: bool, shell: bytes) -> bool:
     if shell and shell not in SHELLS and shell not in OTHER_SHELLS:
         return False
-    return named if said else not shell or shell in SHELLS
+    return named if shebang else not shell or shell in SHELLS
 
 
 def _directive(source: bytes, line: DirectiveLine) -> Tuple[Tuple[Setting, ...], str]:
@@ -154,10 +160,12 @@ def _directive(source: bytes, line: DirectiveLine) -> Tuple[Tuple[Setting, ...],
     reading = read_options(QSUB, texts, 0)
     settings: List[Setting] = []
     problem = reading.problem
-    for one in reading.said:
-        items, wrong = _items(one)
+    for option in reading.options:
+        items, wrong = _items(option)
         problem = problem or wrong
-        settings += [Setting(name, value, _origin(source, line, one, start, end)) for name, value, start, end in items]
+        settings += [
+            Setting(name, value, _origin(source, line, option, start, end)) for name, value, start, end in items
+        ]
     dashes = reading.end > 0 and texts[reading.end - 1] == b"--"
     if problem or dashes or reading.end < len(texts):
         shown = b"".join(text + b" " for text in texts).decode("utf-8", "backslashreplace")
@@ -165,20 +173,20 @@ def _directive(source: bytes, line: DirectiveLine) -> Tuple[Tuple[Setting, ...],
     return tuple(settings), ""
 
 
-def _origin(source: bytes, line: DirectiveLine, said: Said, start: int, end: int) -> Origin:
+def _origin(source: bytes, line: DirectiveLine, option: GivenOption, start: int, end: int) -> Origin:
     """Return where an option stands, and where the bytes *start* to *end* of its value; -1: they stand nowhere."""
-    first, last = line.words[said.at], line.words[said.at + said.words - 1]
+    first, last = line.words[option.at], line.words[option.at + option.words - 1]
     value: Optional[Span] = None
-    if said.value_word >= 0 and start >= 0:
-        value = stands(line.words[said.value_word], said.value_at + start, said.value_at + end)
+    if option.value_word >= 0 and start >= 0:
+        value = stands(line.words[option.value_word], option.value_at + start, option.value_at + end)
     whole = Span(first.span.start, last.span.end)
-    span = whole if _alone(first, said) and b"\n" not in source[whole.start : whole.end] else None
-    return Origin("directive", span, value, line=first.line, spelling=said.spelling)
+    span = whole if _alone(first, option) and b"\n" not in source[whole.start : whole.end] else None
+    return Origin("directive", span, value, line=first.line, spelling=option.spelling)
 
 
-def _alone(word: DirectiveWord, said: Said) -> bool:
+def _alone(word: DirectiveWord, option: GivenOption) -> bool:
     """Return whether no other option shares the word, as in `-hN2`."""
-    return word.text == said.spelling if said.value_word != said.at else said.value_at == len(said.spelling)
+    return word.text == option.spelling if option.value_word != option.at else option.value_at == len(option.spelling)
 
 
 def settings(argv: ArgvReading, environment: Mapping[bytes, bytes], job_script: Optional[JobScript]) -> Settings:
@@ -187,17 +195,17 @@ def settings(argv: ArgvReading, environment: Mapping[bytes, bytes], job_script: 
     Of two values of one resource the first wins in a script and the last on the command line; of everything else the
     last wins. `block=false` and `interactive=false` undo nothing, and `-C` in a script says nothing.
     """
-    said: List[Setting] = []
+    given: List[Setting] = []
     shell = environment.get(b"PBS_SHELL")
     if shell is not None:
-        said.append(Setting("shell", shell, Origin("environment", variable=b"PBS_SHELL")))
+        given.append(Setting("shell", shell, Origin("environment", variable=b"PBS_SHELL")))
     in_script = [setting for directive in job_script.directives for setting in directive.settings] if job_script else []
-    said += [setting for setting in reversed(in_script) if setting.origin.spelling == b"-l"]
-    said += [
+    given += [setting for setting in reversed(in_script) if setting.origin.spelling == b"-l"]
+    given += [
         setting for setting in in_script if setting.origin.spelling != b"-l" and setting.name != "directive-prefix"
     ]
-    said += argv.settings
-    return Settings((*_undoing(said, True), *_undoing(said, False)))
+    given += argv.settings
+    return Settings((*_undoing(given, True), *_undoing(given, False)))
 
 
 def _undoing(settings: Sequence[Setting], wanted: bool) -> Iterator[Setting]:

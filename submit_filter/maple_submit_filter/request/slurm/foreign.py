@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Iterator, List, Tuple
 
-from ..options import OptionTable, Said, table
+from ..options import GivenOption, OptionTable, table
 
 _PBS_VALUES = """
 start_time/a account/A checkpoint/c working_dir/C error/e job_array/J keep/k resource_list/l mail_options/m
@@ -43,33 +43,33 @@ _RESOURCE_NAMES = {
 }  # fmt: skip
 
 
-def translated(prefix: bytes, said: Said) -> Tuple[Tuple[str, bytes, bool], ...]:
+def translated(prefix: bytes, option: GivenOption) -> Tuple[Tuple[str, bytes, bool], ...]:
     """Return what one option of a foreign line says: (name, value, whether the value stands in the script as it is)."""
     if prefix == b"#BSUB":
-        return _bsub(said)
-    if said.name == "resource_list":
-        return tuple(_resources(said.value))
-    if said.name == "attributes":
-        kind, _, value = said.value.partition(b"=")
+        return _bsub(option)
+    if option.name == "resource_list":
+        return tuple(_resources(option.value))
+    if option.name == "attributes":
+        kind, _, value = option.value.partition(b"=")
         return (("dependency", value, False),) if kind.lower() == b"depend" else ()
-    if said.name in ("error", "out") and said.value.lower() == b"none":
-        return ((_PBS_NAMES[said.name], b"/dev/null", False),)
-    name = _PBS_NAMES.get(said.name)
-    return ((name, said.value, name != "mail-type"),) if name else ()
+    if option.name in ("error", "out") and option.value.lower() == b"none":
+        return ((_PBS_NAMES[option.name], b"/dev/null", False),)
+    name = _PBS_NAMES.get(option.name)
+    return ((name, option.value, name != "mail-type"),) if name else ()
 
 
-def _bsub(said: Said) -> Tuple[Tuple[str, bytes, bool], ...]:
-    value = said.value
-    if said.name == "ntasks":
+def _bsub(option: GivenOption) -> Tuple[Tuple[str, bytes, bool], ...]:
+    value = option.value
+    if option.name == "ntasks":
         value = value.rpartition(b",")[2]
-    elif said.name == "hostname":
+    elif option.name == "hostname":
         value = value.replace(b" ", b",")
-    return ((_BSUB_NAMES[said.name], value, value == said.value),)
+    return ((_BSUB_NAMES[option.name], value, value == option.value),)
 
 
 def _resources(value: bytes) -> Iterator[Tuple[str, bytes, bool]]:
     """Read `-l`. Names are found wherever they begin, as sbatch looks for them byte by byte."""
-    found: "dict[bytes, bytes]" = {}
+    resources: "dict[bytes, bytes]" = {}
     at = 0
     while at < len(value):
         match = _RESOURCE.match(value, at)
@@ -79,9 +79,9 @@ def _resources(value: bytes) -> Iterator[Tuple[str, bytes, bool]]:
         stop = value.find(b":" if match.group(1) in _UP_TO_COLON else b",", match.end())
         text = value[match.end() : stop if stop >= 0 else len(value)]
         at = stop + 1 if stop >= 0 else len(value)
-        found[match.group(1)] = text
+        resources[match.group(1)] = text
         yield from _resource(match.group(1), text)
-    yield from _cpus_per_task(found)
+    yield from _cpus_per_task(resources)
 
 
 def _resource(name: bytes, text: bytes) -> Iterator[Tuple[str, bytes, bool]]:
@@ -95,10 +95,10 @@ def _resource(name: bytes, text: bytes) -> Iterator[Tuple[str, bytes, bool]]:
         yield _RESOURCE_NAMES[name], text, False
 
 
-def _cpus_per_task(found: "dict[bytes, bytes]") -> Iterator[Tuple[str, bytes, bool]]:
+def _cpus_per_task(resources: "dict[bytes, bytes]") -> Iterator[Tuple[str, bytes, bool]]:
     """A chunk with more CPUs than MPI processes gives each process its share."""
-    ncpus, mpiprocs = found.get(b"ncpus", b""), found.get(b"mpiprocs", b"")
-    if b"select" in found and ncpus.isdigit() and mpiprocs.isdigit() and int(ncpus) > int(mpiprocs) > 0:
+    ncpus, mpiprocs = resources.get(b"ncpus", b""), resources.get(b"mpiprocs", b"")
+    if b"select" in resources and ncpus.isdigit() and mpiprocs.isdigit() and int(ncpus) > int(mpiprocs) > 0:
         yield "cpus-per-task", b"%d" % (int(ncpus) // int(mpiprocs)), False
 
 

@@ -52,7 +52,7 @@ def late(source: bytes, lines: Sequence[Tuple[Span, int]], is_shell: bool) -> It
         return
     taken = literals(source) if is_shell else []
     for span, line in lines:
-        if not any(one.start <= span.start < one.end for one in taken):
+        if not any(part.start <= span.start < part.end for part in taken):
             yield Oddity("late", span, line, "behind the first command: sbatch does not read it")
 
 

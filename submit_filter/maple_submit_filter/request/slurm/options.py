@@ -81,10 +81,10 @@ def read(argv: Sequence[bytes]) -> Optional[Words]:
     if not argv or b":" in argv[1:]:  # parts of a heterogeneous job
         return None
     reading = read_options(SBATCH, argv)
-    if reading.problem or any(one.name in LEAVING for one in reading.said):
+    if reading.problem or any(option.name in LEAVING for option in reading.options):
         return None
-    chdir = next((one.value for one in reversed(reading.said) if one.name == "chdir"), None)
-    wraps = [one for one in reading.said if one.name == "wrap"]
+    chdir = next((option.value for option in reversed(reading.options) if option.name == "chdir"), None)
+    wraps = [option for option in reading.options if option.name == "wrap"]
     named = reading.end < len(argv)
     if len(wraps) > 1 or (wraps and (named or not wraps[0].value)) or (named and not argv[reading.end]):
         return None

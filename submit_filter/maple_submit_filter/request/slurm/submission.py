@@ -9,7 +9,7 @@ from ...types.job import Directive, JobScript, Oddity
 from ...types.settings import Origin, Setting, Settings
 from ...types.submission import Submission, travels
 from ..directives import DirectiveLine, DirectiveWord, directives, origin
-from ..options import NO, Said, read_options
+from ..options import NO, GivenOption, read_options
 from ..script_lines import DOS_BREAKS, foreign_lines, head, interpreter, lines_of, own_lines, refusal
 from .foreign import TABLES, translated
 from .oddities import late, near_misses, variables
@@ -40,8 +40,12 @@ def read_argv(argv: Sequence[bytes]) -> ArgvReading:
     """Read the words of an sbatch command; the first is the command itself."""
     reading = read_options(SBATCH, argv)
     settings = tuple(
-        Setting(one.name, one.value, Origin("argv", argv_index=one.at, argv_count=one.words, spelling=one.spelling))
-        for one in reading.said
+        Setting(
+            option.name,
+            option.value,
+            Origin("argv", argv_index=option.at, argv_count=option.words, spelling=option.spelling),
+        )
+        for option in reading.options
     )
     rest = tuple(argv[reading.end :])
     wrap = next((setting.value for setting in reversed(settings) if setting.name == "wrap"), None)
@@ -78,26 +82,26 @@ def read_script(source: bytes, ignore_pbs: bool = False) -> JobScript:
 
     Those of a script with DOS line breaks are read as they are meant, without the carriage returns.
     """
-    said, is_shell = interpreter(source)
+    shebang, is_shell = interpreter(source)
     whole = refusal(source)
     if whole and whole != DOS_BREAKS:
-        return JobScript(source, said, is_shell, (), (), whole, False, unreadable=True)
+        return JobScript(source, shebang, is_shell, (), (), whole, False, unreadable=True)
     lines = lines_of(source)
     first_command = head(source, lines)
     own = own_lines(source, lines, first_command)
     settings, problems, het = _own_settings(own)
-    found = directives(own, settings)
+    own_directives = directives(own, settings)
     oddities = [*problems, *variables(settings), *_unread(source, lines, first_command, is_shell)]
     if not ignore_pbs and not any(setting.name == "ignore-pbs" for setting in settings):
         more, other, more_het = _foreign(source, lines)
-        found += more
+        own_directives += more
         oddities += other
         het = het or more_het
     refused = whole or next((oddity.says for oddity in oddities if oddity.kind == "refused"), "")
     others = [line for prefix in (b"#PBS", b"#BSUB") for line in foreign_lines(source, lines, prefix)]
     disputed = next((line.line for line in (*own, *others) if line.disputed), 0)
     oddities.sort(key=lambda oddity: oddity.span)
-    return JobScript(source, said, is_shell, found, tuple(oddities), refused, het, disputed, bool(whole))
+    return JobScript(source, shebang, is_shell, own_directives, tuple(oddities), refused, het, disputed, bool(whole))
 
 
 def components(source: bytes) -> List[Settings]:
@@ -128,14 +132,14 @@ def _own_settings(lines: Tuple[DirectiveLine, ...]) -> Tuple[Tuple[Setting, ...]
 
 def _read(words: List[DirectiveWord], prefix: bytes) -> Tuple[Tuple[Setting, ...], List[Oddity]]:
     all_words = tuple(words)
-    said, end, problem, oddities = _all_said(all_words, prefix)
+    options, end, problem, oddities = _all_said(all_words, prefix)
     settings: List[Setting] = []
-    for one in said:
-        place = origin(all_words, one)
+    for option in options:
+        place = origin(all_words, option)
         if prefix == b"#SBATCH":
-            settings.append(Setting(one.name, one.value, place))
+            settings.append(Setting(option.name, option.value, place))
             continue
-        for name, value, as_it_is in translated(prefix, one):
+        for name, value, as_it_is in translated(prefix, option):
             settings.append(Setting(name, value, place if as_it_is else place._replace(value_span=None)))
     if not problem and end < len(all_words):
         problem = "Invalid directive found in batch script: %s" % all_words[end].text.decode(
@@ -146,21 +150,21 @@ def _read(words: List[DirectiveWord], prefix: bytes) -> Tuple[Tuple[Setting, ...
     return tuple(settings), oddities
 
 
-def _all_said(words: Tuple[DirectiveWord, ...], prefix: bytes) -> Tuple[List[Said], int, str, List[Oddity]]:
+def _all_said(words: Tuple[DirectiveWord, ...], prefix: bytes) -> Tuple[List[GivenOption], int, str, List[Oddity]]:
     """Return the options, where reading ended and why, and the options that are not in the table.
 
     A site's plug-in (SPANK) may add options, `--image` or `--container-image` say, so one that is not known is passed
     over, with the word behind it where that may be its value, and the rest still counts.
     """
     texts = [word.text for word in words]
-    said: List[Said] = []
+    options: List[GivenOption] = []
     oddities: List[Oddity] = []
     start = 0
     while True:
         reading = read_options(READ_WITH[prefix], texts, start)
-        said += reading.said
+        options += reading.options
         if not reading.problem.startswith(UNKNOWN_OPTION):
-            return said, reading.end, reading.problem, oddities
+            return options, reading.end, reading.problem, oddities
         oddities.append(_refused(words[reading.end], reading.problem))
         start = reading.end + 1
         if b"=" not in texts[reading.end] and start < len(texts) and not texts[start].startswith(b"-"):
@@ -184,7 +188,7 @@ def _unread(source: bytes, lines: List[Span], first_command: int, is_shell: bool
 
 def _foreign(source: bytes, lines: List[Span]) -> Tuple[Tuple[Directive, ...], List[Oddity], bool]:
     """Return what `#PBS` and then `#BSUB` lines say: each wins over all before it."""
-    found: Tuple[Directive, ...] = ()
+    foreign: Tuple[Directive, ...] = ()
     oddities: List[Oddity] = []
     het = False
     for prefix in (b"#PBS", b"#BSUB"):
@@ -192,10 +196,10 @@ def _foreign(source: bytes, lines: List[Span]) -> Tuple[Tuple[Directive, ...], L
         words = [word for line in read for word in line.words if word.text not in HET_WORDS]
         het = het or len(words) < sum(len(line.words) for line in read)
         settings, problems = _read(words, prefix)
-        found += directives(read, settings)
+        foreign += directives(read, settings)
         oddities += problems
         oddities += [oddity for line in read for oddity in _told(line)]
-    return found, oddities, het
+    return foreign, oddities, het
 
 
 def _told(line: DirectiveLine) -> List[Oddity]:
@@ -211,10 +215,10 @@ def ignores_pbs(argv: ArgvReading, environment: Mapping[bytes, bytes]) -> bool:
 
 def settings(argv: ArgvReading, environment: Mapping[bytes, bytes], job_script: Optional[JobScript]) -> Settings:
     """Return every setting: the command line wins over the environment, that over the script."""
-    said: List[Setting] = []
+    given: List[Setting] = []
     for directive in job_script.directives if job_script else ():
-        said.extend(directive.settings)
-    return Settings((*said, *environment_settings(environment), *argv.settings))
+        given.extend(directive.settings)
+    return Settings((*given, *environment_settings(environment), *argv.settings))
 
 
 def candidates(name: bytes, chdir: bytes, cwd: bytes, path: bytes) -> Tuple[bytes, ...]:

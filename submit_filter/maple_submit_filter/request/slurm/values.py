@@ -59,15 +59,15 @@ def mebibytes(value: bytes) -> Optional[int]:
 
 def gres(value: bytes) -> Optional[Tuple[Gres, ...]]:
     """Return the items of `gpu:a100:4`, `gpu:4(S:0)`, `gres:gpu:4` or `gpu:2,nvme:1`; None where that is unclear."""
-    found = []
+    items = []
     for item in value.split(b","):
         item = item.split(b"(")[0].strip()
         item = item[5:] if item.startswith((b"gres:", b"gres/")) else item
-        one = _item(item.split(b":"))
-        if one is None:
+        parsed = _item(item.split(b":"))
+        if parsed is None:
             return None
-        found.append(one)
-    return tuple(found)
+        items.append(parsed)
+    return tuple(items)
 
 
 def gpus(value: bytes) -> Optional[Tuple[Gres, ...]]:

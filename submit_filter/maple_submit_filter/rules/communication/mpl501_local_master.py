@@ -81,9 +81,9 @@ def _in_place_of(
 def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     master = breach.texts.get("master")
     at = master.span() if master is not None and master.raw else None
-    said = master.raw.decode("ascii", "replace") if master is not None and master.raw else "its own address"
+    address = master.raw.decode("ascii", "replace") if master is not None and master.raw else "its own address"
     nodes = breach.numbers.get("nnodes") or breach.numbers.get("nodes")
-    says = "the master address of a run on %s nodes is %s, which means each node itself" % (nodes, said)
+    says = "the master address of a run on %s nodes is %s, which means each node itself" % (nodes, address)
     ways = replacements(master, first_node(site), "MPL501", job.source) + _said(step, site)
     sure = (
         breach.kind == breach_kinds.MASTER_LOCAL

@@ -34,10 +34,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _finding(step: Step, breach: Breach, plan: LaunchPlan) -> Finding:
     edits: List[Edit] = []
-    for one in plan.steps:
-        link = one.links[-1] if one.links else None
+    for other in plan.steps:
+        link = other.links[-1] if other.links else None
         option = AGENTS[link.name].standalone if link is not None and link.name in AGENTS else ""
-        beside = one.background and one.phase == step.phase
+        beside = other.background and other.phase == step.phase
         if beside and option and link is not None and link.options_at is not None and link.option(option) is None:
             edits.append(Edit(Span(link.options_at, link.options_at), b" --" + option.encode(), "MPL510"))
     fixes = (Fix(tuple(edits), Safety.SAFE, "give each run a free port"),) if edits else ()

@@ -36,22 +36,22 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     for name in _NAMES:
         for span in plan.assigned.get(name, ()):
-            said = job.source[span.start : span.end].partition(b"=")[2].strip(b"'\"")
+            value = job.source[span.start : span.end].partition(b"=")[2].strip(b"'\"")
             if (
-                said
-                and b"$" not in said
-                and said[:1] != b"^"
-                and not any(_is_there(part, site) for part in said.split(b","))
+                value
+                and b"$" not in value
+                and value[:1] != b"^"
+                and not any(_is_there(part, site) for part in value.split(b","))
             ):
-                yield _finding(name, said, span, site)
+                yield _finding(name, value, span, site)
 
 
 def _loopback(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """Yield that ranks of several nodes are to meet over lo, over which each node reaches itself alone."""
     for name in _NAMES:
         for span in plan.assigned.get(name, ()):
-            said = job.source[span.start : span.end].partition(b"=")[2].strip(b"'\"")
-            if said.lstrip(b"=") in (b"lo", b"lo0"):
+            value = job.source[span.start : span.end].partition(b"=")[2].strip(b"'\"")
+            if value.lstrip(b"=") in (b"lo", b"lo0"):
                 known = _site_s(name, site)
                 new = name + b"=" + known if known else name + b"=^lo,docker"
                 # NCCL alone takes a list of what it is not to use
@@ -73,8 +73,8 @@ def _beside(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     for file, text in files_read(plan, job):
         match = _SET.search(text)
         if match is not None:
-            said = (file, *(part.decode() for part in match.groups()))
-            says = "%s sets %s=%s: over it each node reaches itself alone, and the job has several" % said
+            parts = (file, *(part.decode() for part in match.groups()))
+            says = "%s sets %s=%s: over it each node reaches itself alone, and the job has several" % parts
             yield Finding("MPL511", says, wide.span, help="name the interface of the network between the nodes")
             return
 
@@ -84,18 +84,18 @@ def _site_s(name: bytes, site: Site) -> bytes:
     return ",".join(names).encode() or site.interface.encode()
 
 
-def _is_there(said: bytes, site: Site) -> bool:
+def _is_there(item: bytes, site: Site) -> bool:
     """Return whether an item names an interface of the site, by its name or its beginning, or none that is known."""
-    said = said.lstrip(b"=").split(b":")[0]
+    item = item.lstrip(b"=").split(b":")[0]
     known = [interface.encode() for interface in site.interfaces]
-    if any(one.startswith(said) for one in known) or not said.startswith(_OF_OTHERS):
+    if any(interface.startswith(item) for interface in known) or not item.startswith(_OF_OTHERS):
         return True
-    return any(said.rstrip(b"0123456789") == one.rstrip(b"0123456789") for one in known)
+    return any(item.rstrip(b"0123456789") == interface.rstrip(b"0123456789") for interface in known)
 
 
-def _finding(name: bytes, said: bytes, span: Span, site: Site) -> Finding:
+def _finding(name: bytes, value: bytes, span: Span, site: Site) -> Finding:
     names = _site_s(name, site)
     fix = Fix((Edit(span, name + b"=" + names, "MPL511"),), Safety.ASK, "name %s" % names.decode())
     says = "%s names %s, but ranks meet over %s here" % (
-        name.decode(), said.decode("utf-8", "replace"), ", ".join(site.interfaces))  # fmt: skip
+        name.decode(), value.decode("utf-8", "replace"), ", ".join(site.interfaces))  # fmt: skip
     return Finding("MPL511", says, span, fixes=(fix,), help="take the site's own", site_fact="network")

@@ -51,9 +51,9 @@ def _by_plan(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
         return
     for step in plan.steps:
         takes = any(process.binds_gpu for group in step.groups for process in group.processes)
-        for runner, said in step.images if takes and not step.maybe else ():
+        for runner, options in step.images if takes and not step.maybe else ():
             lets = _LETS.get(runner, ())
-            if lets and not any(name in said for name in (*lets, "...")):
+            if lets and not any(name in options for name in (*lets, "...")):
                 fixes = _let_in(runner, lets[0], step, job)
                 yield Finding("MPL701", "the container cannot use the GPUs of the node", step.span, fixes=fixes,
                               help="add --%s after exec or run" % lets[0])  # fmt: skip

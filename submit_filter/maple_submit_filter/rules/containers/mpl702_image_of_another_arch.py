@@ -47,7 +47,7 @@ def _installer(word: bytes, source: bytes) -> Optional[Fix]:
     names = set(re.findall(rb"[\w.-]+-x86_64\.sh\b", source))
     if word != b"x86_64" or len(names) != 1 or source.count(word) != source.count(next(iter(names))):
         return None
-    spans = [Span(found.start(), found.end()) for found in re.finditer(rb"x86_64", source)]
+    spans = [Span(match.start(), match.end()) for match in re.finditer(rb"x86_64", source)]
     return Fix(tuple(Edit(span, b"aarch64", "MPL702") for span in spans), Safety.ASK, "the installer for aarch64")
 
 

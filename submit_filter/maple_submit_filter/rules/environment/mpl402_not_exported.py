@@ -60,9 +60,11 @@ def _environment_lost(step: Step, job: Job) -> Iterator[Finding]:
     if srun is None or job.submission.scheduler != "slurm" or step.maybe or b"SLURM_EXPORT_ENV" in job.source:
         return
     option, setting = srun.option("export"), job.settings.get("export")
-    said = option.value.raw if option is not None and option.value is not None else setting.value if setting else b"ALL"
+    exported = (
+        option.value.raw if option is not None and option.value is not None else setting.value if setting else b"ALL"
+    )
     inner = step.links[1].argv[0].raw if step.links[1:] and step.links[1].argv else (step.program or (b"/",))[0]
-    if b"ALL" in said.upper().split(b",") or b"/" in inner or b"PATH" in said or inner in _ANYWHERE:
+    if b"ALL" in exported.upper().split(b",") or b"/" in inner or b"PATH" in exported or inner in _ANYWHERE:
         return
     if not _SET_UP.search(job.source, 0, step.span.start):
         return
@@ -70,12 +72,12 @@ def _environment_lost(step: Step, job: Job) -> Iterator[Finding]:
     edit = None
     if option is not None and option.value_span is not None:
         start, end = option.value_span
-        edit = Edit(option.value_span, b"ALL" if said == b"NONE" else b"ALL," + job.source[start:end], "MPL402")
+        edit = Edit(option.value_span, b"ALL" if exported == b"NONE" else b"ALL," + job.source[start:end], "MPL402")
     elif option is None and srun.options_at is not None:
         edit = Edit(Span(srun.options_at, srun.options_at), b" --export=ALL", "MPL402")
     fixes = (Fix((edit,), Safety.ASK, "pass the environment on"),) if edit is not None else ()
     says = "the tasks get no PATH of the script's: --export=%s leaves out what modules and activate have set"
-    yield Finding("MPL402", says % said.decode("utf-8", "replace"), at or step.span, fixes=fixes,
+    yield Finding("MPL402", says % exported.decode("utf-8", "replace"), at or step.span, fixes=fixes,
                   help="srun --export=ALL passes all on")  # fmt: skip
 
 
@@ -86,8 +88,8 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site)
     names = _read_by(step, breach.names, job)
     shown = _listed(names)
     why = _why(step, job)
-    one, some = "%s is empty in the tasks: it is set, but %s", "%s are empty in the tasks: they are set, but %s"
-    says = (some if len(names) > 1 else one) % (shown, why) if names else "the master's address is empty"
+    single, some = "%s is empty in the tasks: it is set, but %s", "%s are empty in the tasks: they are set, but %s"
+    says = (some if len(names) > 1 else single) % (shown, why) if names else "the master's address is empty"
     fixes = (
         _handed_on(names, step, plan, job)
         if names
@@ -156,9 +158,9 @@ def _in_list(names: Tuple[bytes, ...], step: Step, job: Job) -> Tuple[Fix, ...]:
     span = next(option.value_span for link in step.links for option in link.options if option.name == "export")
     if span is None:
         return ()
-    said = job.source[span.start : span.end]
-    if _SET_UP.search(job.source, 0, step.span.start) and b"PATH" not in said:
-        edit = Edit(span, b"ALL" if said == b"NONE" else b"ALL," + said, "MPL402")
+    listed = job.source[span.start : span.end]
+    if _SET_UP.search(job.source, 0, step.span.start) and b"PATH" not in listed:
+        edit = Edit(span, b"ALL" if listed == b"NONE" else b"ALL," + listed, "MPL402")
         return (Fix((edit,), Safety.SAFE, "pass the environment on"),)
     edit = Edit(Span(span.end, span.end), b"".join(b"," + name for name in names), "MPL402")
     return (Fix((edit,), Safety.SAFE, "pass on " + _listed(names)),)
@@ -198,8 +200,8 @@ def _as_granted(name: str, option: Optional[Option], plan: LaunchPlan, source: b
     edits = change(option, b"%d" % number, "MPL402") if number else None
     if not edits:
         return ()
-    said = source[edits[0].span.start : edits[0].span.end]
-    safety = Safety.SAFE if _NAMED[_GRANTED[name]].search(said) else Safety.ASK
+    count = source[edits[0].span.start : edits[0].span.end]
+    safety = Safety.SAFE if _NAMED[_GRANTED[name]].search(count) else Safety.ASK
     return (Fix(tuple(edits), safety, "--%s=%s" % (name, number)),)
 
 

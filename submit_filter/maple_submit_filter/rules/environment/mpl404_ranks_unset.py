@@ -47,8 +47,8 @@ def _set(lost: List[bytes], step: Step, job: Job, site: Site) -> Tuple[Fix, ...]
     own = _own(words) if words is not None else {}
     if not own or not all(own.get(name) for name in lost):
         return ()
-    said = [name + b"=$" + own[name] for name in lost]
-    edits = exec_in_task(job.source, step.program_span, said, "MPL404")
+    assignments = [name + b"=$" + own[name] for name in lost]
+    edits = exec_in_task(job.source, step.program_span, assignments, "MPL404")
     return (Fix(tuple(edits), Safety.ASK, "set %s in each task" % ", ".join(map(bytes.decode, lost))),) if edits else ()
 
 

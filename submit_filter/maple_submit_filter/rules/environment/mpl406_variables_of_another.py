@@ -66,10 +66,10 @@ def _first(pattern: bytes, pbs: bool, plan: LaunchPlan, job: Job) -> Iterator[Fi
             continue
         here = "Slurm" if not pbs else "PBS" if name.startswith(b"SLURM") else "OpenPBS"
         says = "%s does not set %s" % (here, name.decode())
-        told = _INSTEAD.get(name, "use what this scheduler sets")
+        advice = _INSTEAD.get(name, "use what this scheduler sets")
         fix = _renamed(name, pattern, job)
         yield Finding("MPL406", says, Span(match.start(group), match.end(group)),
-                      fixes=(fix,) if fix is not None else (), help="under %s, %s" % (here, told))  # fmt: skip
+                      fixes=(fix,) if fix is not None else (), help="under %s, %s" % (here, advice))  # fmt: skip
         return
 
 

@@ -38,7 +38,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     between = job.source[last.end() : used[0]]
     if re.search(rb"(?m)^[^#\n]*(?<![\w/.-])%s(?![\w.-])" % re.escape(module), between) or _BACK.search(between):
         return
-    if any(b"$" in one for one in _LOAD.findall(between)) and re.search(
+    if any(b"$" in module for module in _LOAD.findall(between)) and re.search(
         rb"=[^#\n]*(?<![\w/.-])%s(?![\w.-])" % re.escape(module), job.source
     ):
         return

@@ -35,7 +35,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            change; at submission Maple only reports it. A file beside the script is read and not changed.
     """
     yield from _beyond(plan)
-    step = next((one for one in plan.steps if (one.nodes or 1) > 1 and (one.tasks or 0) > (one.nodes or 1)), None)
+    step = next((wide for wide in plan.steps if (wide.nodes or 1) > 1 and (wide.tasks or 0) > (wide.nodes or 1)), None)
     if step is None or any(_beyond(plan)):
         return
     match = _SET.search(job.source) if b"_VISIBLE_DEVICES=" in job.source else None
@@ -51,8 +51,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _beyond(plan: LaunchPlan) -> Iterator[Finding]:
     """Yield that a rank is given a device which no node has."""
-    found = ((step, breach) for step in plan.steps for breach in step.breaches)
-    for step, breach in [one for one in found if one[1].kind == breach_kinds.DEVICE_BEYOND][:1]:
+    breaches = ((step, breach) for step in plan.steps for breach in step.breaches)
+    for step, breach in [pair for pair in breaches if pair[1].kind == breach_kinds.DEVICE_BEYOND][:1]:
         says = "a rank is given device %s, and each node has %s, counted from 0" % (
             breach.numbers["device"], breach.numbers["node"])  # fmt: skip
         yield Finding("MPL408", says, step.program_span or step.span, help="take the rank on the node")

@@ -77,7 +77,7 @@ def _launcher(step: Step, site: Site) -> str:
     if link is None or step.maybe:
         return ""
     if link.name == "srun":
-        return "srun" if not any(one.name == "mpiexec" for one in step.links) else ""
+        return "srun" if not any(outer.name == "mpiexec" for outer in step.links) else ""
     if link.name != "mpiexec" or not link.argv:
         return ""
     return site.maker(link.argv[0].raw.decode("utf-8", "replace"))
@@ -115,8 +115,10 @@ def _finding(match: "re.Match[bytes]", name: str, words: Optional[RankWords], so
     own, span = _meant(variable, words), Span(*match.span(1))
     says = "%s does not set %s" % (_SHOWN.get(name, name), variable.decode())
     every = [
-        one for one in _ANY.finditer(source) if one.group(1).startswith(_NEVER[name]) and _meant(one.group(1), words)
+        word
+        for word in _ANY.finditer(source)
+        if word.group(1).startswith(_NEVER[name]) and _meant(word.group(1), words)
     ]
-    edits = tuple(Edit(Span(*one.span(1)), _meant(one.group(1), words), "MPL409") for one in every)
+    edits = tuple(Edit(Span(*word.span(1)), _meant(word.group(1), words), "MPL409") for word in every)
     fixes = (Fix(edits, Safety.ASK, "read %s" % own.decode()),) if own else ()
     return Finding("MPL409", says, span, fixes=fixes, help=_instead(variable, words))

@@ -38,9 +38,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not site.unfit or not judged(job, site):
         return
-    said = re.sub(rb"(?m)(?:^|[ \t])#.*$", b"", job.source)
+    text = re.sub(rb"(?m)(?:^|[ \t])#.*$", b"", job.source)
     for unfit in site.unfit:
-        if unfit.unless and unfit.unless.encode() in said:
+        if unfit.unless and unfit.unless.encode() in text:
             continue
         if unfit.loads and not _load_of(unfit.loads, job.source):
             continue
@@ -81,9 +81,9 @@ def _module(unfit: Unfit, name: str, job: Job) -> Optional[_Place]:
     return _Place(Span(*match.span(1)), _offer((edit,), unfit.before) if unfit.before else ())
 
 
-def _asked(unfit: Unfit, said: str, job: Job) -> Optional[_Place]:
+def _asked(unfit: Unfit, resource: str, job: Job) -> Optional[_Place]:
     """A value of a resource of PBS, one of several behind colons."""
-    name, _, value = said.partition("=")
+    name, _, value = resource.partition("=")
     setting = job.settings.get(name)
     if setting is None or value.encode() not in setting.value.split(b":"):
         return None

@@ -54,8 +54,8 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
         return Finding("MPL303", says, at, True, fixes=(fix,), help="each host may stand there several times")
     fixes = tuple(_in_turn(step, wanted, plan, job))
     if step.links[0].name in ("ssh", "pbs_tmrsh"):
-        told = "start it on every node, each in the background (&), and end with: wait"
-        return Finding("MPL303", says, at, True, fixes=fixes, help=told)
+        advice = "start it on every node, each in the background (&), and end with: wait"
+        return Finding("MPL303", says, at, True, fixes=fixes, help=advice)
     fixes += tuple(_fixes(step, link, started, wanted, plan, job))
     return Finding("MPL303", says, at, True, fixes=fixes, help="set the node count of the launcher to that of the job")
 

@@ -113,8 +113,8 @@ def _by_value(link: Link, option: Optional[Option], variable: bytes) -> Iterator
         yield from task_value(option.value_span, variable, "MPL304")
     if option is None and link.options_at is not None:
         for value in (b"$" + variable, b"\\$" + variable):
-            said = b" " + AGENTS[link.name].spelled_node_rank + b"=" + value
-            yield [Edit(Span(link.options_at, link.options_at), said, "MPL304")]
+            spelled = b" " + AGENTS[link.name].spelled_node_rank + b"=" + value
+            yield [Edit(Span(link.options_at, link.options_at), spelled, "MPL304")]
 
 
 _OWN_NUMBER = re.compile(rb"(?:NODEID|PROCID|NODE_RANK|GROUP_RANK|PMI_RANK|COMM_WORLD_RANK|(?<![A-Z_])RANK)\b")
@@ -124,7 +124,7 @@ def _order_counts(step: Step, link: Link, source: bytes) -> bool:
     """Return whether the script reads a node's or a task's number for anything but the option itself."""
     option = link.option(AGENTS[link.name].node_rank)
     span = option.span if option is not None and option.span is not None else Span(0, 0)
-    places = [found.start() for found in _OWN_NUMBER.finditer(source)]
+    places = [match.start() for match in _OWN_NUMBER.finditer(source)]
     return any(not span.start <= at < span.end for at in places) or b"node_rank" in b" ".join(step.program)
 
 
@@ -145,9 +145,9 @@ def _plainly(step: Step, link: Link, site: Site, source: bytes) -> Optional[List
         return None
     dashes = master.spelling[: -len(b"addr")].replace(b"master", b"rdzv")  # as the user writes it: _ or -
     backend, endpoint = dashes + b"backend=c10d", dashes + b"endpoint=" + where + b":" + number
-    said = [(master, backend if port is not None else backend + b" " + endpoint), (port, endpoint)]
-    said.append((rank, dashes + b"id=" + job_id(site)))
-    return [Edit(option.span, words, "MPL304") for option, words in said if option is not None and option.span]
+    changes = [(master, backend if port is not None else backend + b" " + endpoint), (port, endpoint)]
+    changes.append((rank, dashes + b"id=" + job_id(site)))
+    return [Edit(option.span, words, "MPL304") for option, words in changes if option is not None and option.span]
 
 
 def _written(option: Option, source: bytes) -> bytes:

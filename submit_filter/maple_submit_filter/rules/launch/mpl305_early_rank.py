@@ -61,8 +61,8 @@ def _escaped(step: Step, job: Job) -> List[Edit]:
     """Have the line's words for a rank expanded by the task: a backslash in front of each, in double quotes."""
     import re
 
-    found = re.finditer(rb"(?<!\\)" + _ELSEWHERE, job.source[step.span.start : step.span.end])
-    starts = [step.span.start + match.start() for match in found]
+    matches = re.finditer(rb"(?<!\\)" + _ELSEWHERE, job.source[step.span.start : step.span.end])
+    starts = [step.span.start + match.start() for match in matches]
     return [Edit(Span(start, start), b"\\", "MPL305") for start in starts]
 
 

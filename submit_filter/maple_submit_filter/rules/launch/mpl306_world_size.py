@@ -98,8 +98,8 @@ def _exported(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site
     text = breach.texts.get("world-text")
     news = (b"$SLURM_NTASKS", b"%d" % (tasks or 0)) if site.scheduler == "slurm" else (b"%d" % (tasks or 0),)
     ways = replacements(text, news, "MPL306", job.source)
-    said = (Fix(tuple(edits), Safety.ASK, "the world size is the number of tasks") for edits in ways)
-    fixes = (*said, *(_as_many_tasks(step, world, job, plan) if world else ()))
+    rewrites = (Fix(tuple(edits), Safety.ASK, "the world size is the number of tasks") for edits in ways)
+    fixes = (*rewrites, *(_as_many_tasks(step, world, job, plan) if world else ()))
     at = pointed_at(text, step)
     says = "WORLD_SIZE is %s, but %s processes start" % (world, tasks)
     return Finding(

@@ -21,18 +21,18 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: ibrun python train.py
     Why:   the site's pages say which launcher its fabric and scheduler were set up for. Maple only reports it.
     """
-    told = set()
+    reported = set()
     for step in plan.steps:
         for link in step.links:
             fact = said_of(link, site)
             if (
                 fact is None
                 or fact.state != "discouraged"
-                or fact.name in told
+                or fact.name in reported
                 or foreign(link.argv[0].raw, link.around)
             ):
                 continue
-            told.add(fact.name)
+            reported.add(fact.name)
             there = [launcher_fact.name for launcher_fact in site.launchers if launcher_fact.state == "preferred"]
             better = "use %s, the launcher of this site" % there[0] if there else ""
             yield Finding("MPL308", "the site advises against %s" % fact.name, link.name_span or step.span,

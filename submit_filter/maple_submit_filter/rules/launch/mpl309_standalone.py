@@ -49,9 +49,9 @@ def _together(step: Step, link: Link, job: Job, site: Site) -> Tuple[Fix, ...]:
     alone = drop(job.source, option, "MPL309") if option is not None else None
     fixes = []
     for first in first_node(site):
-        told = (("nnodes", b"%d" % (step.nodes or 0)), ("rdzv-backend", b"c10d"), ("rdzv-id", job_id(site)),
+        options = (("nnodes", b"%d" % (step.nodes or 0)), ("rdzv-backend", b"c10d"), ("rdzv-id", job_id(site)),
                 ("rdzv-endpoint", b'"' + first + b':29500"'))  # fmt: skip
-        edits = put(link, told, "MPL309")
+        edits = put(link, options, "MPL309")
         if edits is not None and alone is not None:
             fixes.append(Fix((*alone, *edits), Safety.ASK, "one world of %d nodes" % (step.nodes or 0)))
     return tuple(fixes)

@@ -67,8 +67,8 @@ def _help(wanted: Optional[int], plan: LaunchPlan) -> str:
 
 def _tasks_are_said(step: Step, job: Job) -> bool:
     """Return whether the step has as many tasks on any number of nodes: its line or the job says how many."""
-    said = step.links[0].option("ntasks") is not None
-    return said or any(name in job.settings for name in ("ntasks", "ntasks-per-node"))
+    counted = step.links[0].option("ntasks") is not None
+    return counted or any(name in job.settings for name in ("ntasks", "ntasks-per-node"))
 
 
 def _has_room(step: Step, nodes: int, plan: LaunchPlan) -> bool:
@@ -96,21 +96,21 @@ def _in_its_words(step: Step, breach: Breach, job: Job) -> Optional[Fix]:
     if b"an option of Open MPI" not in breach.names[0] and b"oversubscribe" not in breach.names[0]:
         return None
     edits: List[Edit] = []
-    for one in link.options:
-        value = one.value.raw if one.value is not None else b""
-        ranks = _PER_NODE.match(value) if one.name == "map-by" else None
-        if one.name in ("npernode", "N") and value.isdigit():
+    for given in link.options:
+        value = given.value.raw if given.value is not None else b""
+        ranks = _PER_NODE.match(value) if given.name == "map-by" else None
+        if given.name in ("npernode", "N") and value.isdigit():
             ranks = re.match(rb"(\d+)", value)
-        if one.span is None and (ranks or one.name in ("x", *_NOTHING_HERE)):
+        if given.span is None and (ranks or given.name in ("x", *_NOTHING_HERE)):
             return None
-        if ranks is not None and one.span is not None:
-            edits.append(Edit(one.span, b"-ppn " + ranks.group(1), "MPL310"))
-        elif one.name == "x" and b"=" in value and one.span is not None:
+        if ranks is not None and given.span is not None:
+            edits.append(Edit(given.span, b"-ppn " + ranks.group(1), "MPL310"))
+        elif given.name == "x" and b"=" in value and given.span is not None:
             edits.append(
-                Edit(one.span, b"-env " + job.source[one.span.start : one.span.end].split(None, 1)[-1], "MPL310")
+                Edit(given.span, b"-env " + job.source[given.span.start : given.span.end].split(None, 1)[-1], "MPL310")
             )
-        elif one.name in ("x", "map-by", *_NOTHING_HERE):
-            edits += drop(job.source, one, "MPL310") or []
+        elif given.name in ("x", "map-by", *_NOTHING_HERE):
+            edits += drop(job.source, given, "MPL310") or []
     passed = any(option.name == "x" for option in link.options) and link.option("envall") is None
     if passed and link.options_at is not None:
         edits.append(Edit(Span(link.options_at, link.options_at), b" -envall", "MPL310"))

@@ -23,8 +23,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   four ranks and their data loaders take turns on one core, and the GPUs wait. Maple only reports it,
            because some sites give CPUs with each GPU; where the site file says that of the partition, it says nothing.
     """
-    said = ("cpus-per-task", "cpus-per-gpu", "exclusive", "mincpus", "core-spec")
-    if not judged(job, site) or plan.allocation.shared is not True or any(name in job.settings for name in said):
+    settings = ("cpus-per-task", "cpus-per-gpu", "exclusive", "mincpus", "core-spec")
+    if not judged(job, site) or plan.allocation.shared is not True or any(name in job.settings for name in settings):
         return
     if any(row.cpus_with_gpus for row in rows_in_force(job, site)):
         return

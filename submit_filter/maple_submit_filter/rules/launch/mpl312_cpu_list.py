@@ -42,13 +42,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _too_deep(link: Link, step: Step, plan: LaunchPlan) -> Optional[Finding]:
     """Return that --depth gives the ranks of a node more CPUs together than it has."""
     option, most, ranks = link.option("depth", "d"), _cpus(plan), step.tasks_per_node
-    said = option.value.raw if option is not None and option.value is not None else b""
-    if option is None or not said.isdigit() or not most or not ranks or int(said) * ranks <= most:
+    depth = option.value.raw if option is not None and option.value is not None else b""
+    if option is None or not depth.isdigit() or not most or not ranks or int(depth) * ranks <= most:
         return None
     cores = min(kind.cores or most for kind in plan.allocation.node_kinds)
     edits = change(option, b"%d" % (cores // ranks), "MPL312") if cores >= ranks else None
     fixes = (Fix(tuple(edits), Safety.ASK, "--depth %d" % (cores // ranks)),) if edits else ()
-    says = "%d ranks on a node with %d CPUs each, but the nodes it may run on have %d" % (ranks, int(said), most)
+    says = "%d ranks on a node with %d CPUs each, but the nodes it may run on have %d" % (ranks, int(depth), most)
     return Finding("MPL312", says, option.value_span or option.span or step.span, fixes=fixes,
                    help="--depth is the CPUs of one rank, not of the node")  # fmt: skip
 

@@ -37,13 +37,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   it ends at once: "the following arguments are required: training_script", or "can't open file". A dash is
            repaired; a script that is not named cannot be guessed.
     """
-    found = [(step, breach) for step in plan.steps for breach in step.breaches if breach.kind == breach_kinds.NO_SCRIPT]
-    if not found:
+    breaches = [
+        (step, breach) for step in plan.steps for breach in step.breaches if breach.kind == breach_kinds.NO_SCRIPT
+    ]
+    if not breaches:
         return
     from ..script.continuation import cut_lines
 
     cut = [line.step for line in cut_lines(plan, job, CODE)]
-    for step, breach in found:
+    for step, breach in breaches:
         if step not in cut:  # which MPL108 speaks of
             yield _finding(step, breach, plan, job)
 

@@ -64,5 +64,5 @@ def _behind(step: Step) -> List[bytes]:
     words = [word for word in step.program[1:] if word[:2] == b"--"]
     if len(words) < ENOUGH or any(re.match(own, b"--" + option.name.encode()) for option in link.options):
         return []
-    found = [word.partition(b"=")[0] for word in words if re.match(own, word)]
-    return list(dict.fromkeys(found))
+    names = [word.partition(b"=")[0] for word in words if re.match(own, word)]
+    return list(dict.fromkeys(names))

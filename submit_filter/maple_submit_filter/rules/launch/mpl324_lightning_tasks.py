@@ -60,8 +60,8 @@ def _by_words(plan: LaunchPlan, job: Job) -> Iterator[Program]:
     """Yield the launch lines that tell a program of Lightning's trainer, whose file is not there to be read."""
     known = {program.step.line for program in programs(plan, job)}
     for step in plan.steps:
-        told = {named.name.lstrip(b"-+").replace(b"-", b"_") for named in named_values(step.program)}
-        if step.line not in known and not step.maybe and not step.unknown and told >= _TRAINER:
+        names = {named.name.lstrip(b"-+").replace(b"-", b"_") for named in named_values(step.program)}
+        if step.line not in known and not step.maybe and not step.unknown and names >= _TRAINER:
             yield Program(step, "the program", b"")
 
 
@@ -103,5 +103,5 @@ def _devices(program: Program) -> Optional[int]:
     value = next((named.value for named in named_values(program.step.program) if named.last == "devices"), b"")
     if value.isdigit():
         return int(value[:4])
-    said = {int(found) for found in _DEVICES.findall(program.text)}
-    return said.pop() if len(said) == 1 else None
+    counts = {int(count) for count in _DEVICES.findall(program.text)}
+    return counts.pop() if len(counts) == 1 else None

@@ -100,19 +100,19 @@ def _starts(step: Step) -> Optional[_Starts]:
 
 def _counts(named: List[Named], starts: _Starts, step: Step, job: Job) -> Iterator[Finding]:
     """Yield the counts that are none of what starts."""
-    for one in named:
-        said = int(one.value)
-        if one.last in _NODES and said and said != starts.nodes:
-            yield _finding(one, "node", starts.nodes, step, job)
-        elif one.last in _WORLD and said != starts.world and _is_another_count(one.last, said, starts):
-            yield _finding(one, "process", starts.world, step, job)
-        elif one.last in _EACH and starts.each and said not in (starts.each, starts.world, 0):
-            yield _finding(one, "process", starts.each, step, job)
+    for size in named:
+        count = int(size.value)
+        if size.last in _NODES and count and count != starts.nodes:
+            yield _finding(size, "node", starts.nodes, step, job)
+        elif size.last in _WORLD and count != starts.world and _is_another_count(size.last, count, starts):
+            yield _finding(size, "process", starts.world, step, job)
+        elif size.last in _EACH and starts.each and count not in (starts.each, starts.world, 0):
+            yield _finding(size, "process", starts.each, step, job)
 
 
-def _is_another_count(name: str, said: int, starts: _Starts) -> bool:
+def _is_another_count(name: str, count: int, starts: _Starts) -> bool:
     """Return whether a number is surely a count of the launch: `--num-processes 3` may be readers of data."""
-    return name == "world_size" or (said > 1 and said in (starts.nodes, starts.each))
+    return name == "world_size" or (count > 1 and count in (starts.nodes, starts.each))
 
 
 def _finding(named: Named, noun: str, right: int, step: Step, job: Job) -> Finding:
@@ -138,16 +138,16 @@ def _sizes(named: List[Named]) -> Dict[str, Named]:
 
 def _batch(named: List[Named], sizes: Dict[str, Named], starts: _Starts, step: Step, job: Job) -> Iterator[Finding]:
     """Yield that Megatron's global batch is no multiple of the micro batch times the replicas of the model."""
-    said = {size.last: size for size in named if size.last in ("micro_batch_size", "global_batch_size")}
+    batch = {size.last: size for size in named if size.last in ("micro_batch_size", "global_batch_size")}
     parts = 1
     for size in sizes.values():
         parts *= int(size.value)
-    if len(said) != 2 or starts.world % parts or not int(said["micro_batch_size"].value):
+    if len(batch) != 2 or starts.world % parts or not int(batch["micro_batch_size"].value):
         return
-    micro, whole = (int(said[name].value) for name in ("micro_batch_size", "global_batch_size"))
+    micro, whole = (int(batch[name].value) for name in ("micro_batch_size", "global_batch_size"))
     replicas = starts.world // parts
     if whole and whole % (micro * replicas):
-        named_whole, fits = said["global_batch_size"], max(whole // (micro * replicas), 1) * micro * replicas
+        named_whole, fits = batch["global_batch_size"], max(whole // (micro * replicas), 1) * micro * replicas
         fix = _told(named_whole, fits, step, job)
         says = "a global batch of %d is no multiple of %d x %d, the micro batch times the %d replicas" % (
             whole, micro, replicas, replicas)  # fmt: skip
@@ -162,7 +162,7 @@ def _parts(sizes: Dict[str, Named], starts: _Starts, step: Step, job: Job) -> It
         product *= int(size.value)
     if not sizes or starts.world % product == 0:
         return
-    shown = " x ".join("%s %d" % (kind, int(one.value)) for kind, one in sizes.items())
+    shown = " x ".join("%s %d" % (kind, int(size.value)) for kind, size in sizes.items())
     need = "needs" if len(sizes) == 1 else "need"
     says = "%s %s a multiple of %d ranks, and %d start" % (shown, need, product, starts.world)
     last = list(sizes.values())[-1]

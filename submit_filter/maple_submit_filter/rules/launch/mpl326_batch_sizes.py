@@ -58,12 +58,12 @@ def _world(step: Step) -> int:
 
 def _sizes(text: bytes) -> Optional[_Sizes]:
     """Return the three sizes where each is said once, as a number."""
-    found = _SIZE.findall(text)
-    said = {name: int(value) for name, value in found}
-    if len(found) != 3 or len(said) != 3 or b"parallel" in text:
+    matches = _SIZE.findall(text)
+    values = {name: int(value) for name, value in matches}
+    if len(matches) != 3 or len(values) != 3 or b"parallel" in text:
         return None
-    return _Sizes(said[b"train_batch_size"], said[b"train_micro_batch_size_per_gpu"],
-                  said[b"gradient_accumulation_steps"])  # fmt: skip
+    return _Sizes(values[b"train_batch_size"], values[b"train_micro_batch_size_per_gpu"],
+                  values[b"gradient_accumulation_steps"])  # fmt: skip
 
 
 def _finding(sizes: _Sizes, world: int, named: Named, step: Step) -> Finding:

@@ -75,8 +75,8 @@ def _places(plan: LaunchPlan, job: Job) -> Optional[int]:
     given = plan.allocation
     if is_pbs(job):
         return sum(given.node_file) if given.node_file is not None else _lines(job)
-    said = "ntasks" in job.settings or "ntasks-per-node" in job.settings
-    return given.tasks if said else None
+    counted = "ntasks" in job.settings or "ntasks-per-node" in job.settings
+    return given.tasks if counted else None
 
 
 def _chunks(job: Job) -> Optional[int]:
@@ -91,9 +91,9 @@ def _lines(job: Job) -> Optional[int]:
     from ...play.pbs_allocation import chunks_of  # not on the way of a Slurm job
 
     each = [(chunk.count, chunk.value(b"mpiprocs") or b"1") for chunk in chunks_of(job.settings)]
-    if "select" not in job.settings or not all(said.isdigit() for _, said in each):
+    if "select" not in job.settings or not all(ranks.isdigit() for _, ranks in each):
         return None
-    return sum(count * int(said) for count, said in each)
+    return sum(count * int(ranks) for count, ranks in each)
 
 
 def _is_given_all(link: Link, plan: LaunchPlan, job: Job, site: Site) -> bool:
@@ -125,9 +125,9 @@ def _in_chunks(each: int, nodes: int, job: Job) -> Optional[Fix]:
     match = _SELECT.search(job.source)
     if match is None or int(match.group(1)) != nodes:
         return None
-    said = re.search(rb"(?<=:mpiprocs=)\d+", match.group())
-    if said is not None:
-        span = Span(match.start() + said.start(), match.start() + said.end())
+    ranks = re.search(rb"(?<=:mpiprocs=)\d+", match.group())
+    if ranks is not None:
+        span = Span(match.start() + ranks.start(), match.start() + ranks.end())
         return Fix((Edit(span, b"%d" % each, "MPL327"),), Safety.ASK, "mpiprocs=%d" % each)
     edit = Edit(Span(match.end(), match.end()), b":mpiprocs=%d" % each, "MPL327")
     return Fix((edit,), Safety.ASK, "add mpiprocs=%d" % each)

@@ -80,7 +80,7 @@ def _ends(step: Step) -> bool:
 
 
 def _other_port(step: Step, plan: LaunchPlan) -> bool:
-    heads = [one for one in plan.steps if one.program[:2] == (b"ray", b"start") and b"--head" in one.program]
+    heads = [other for other in plan.steps if other.program[:2] == (b"ray", b"start") and b"--head" in other.program]
     _, colon, port = _address(step).rpartition(b":")
     return bool(colon) and port.isdigit() and len(heads) == 1 and _port(heads[0]) not in (b"", port)
 
@@ -119,7 +119,7 @@ def _own_address(step: Step, plan: LaunchPlan, job: Job) -> Finding:
 def _at_head(step: Step, plan: LaunchPlan, job: Job) -> Iterator[Fix]:
     """Yield the name that the script's own RAY_ADDRESS, or the line of the head, has for the head's node."""
     name = _head_variable(plan, job.source)
-    places: List[Span] = [Span(*found.span()) for found in _HOSTNAME.finditer(job.source, *step.span)]
+    places: List[Span] = [Span(*match.span()) for match in _HOSTNAME.finditer(job.source, *step.span)]
     if name is None or len(places) != 1:
         return
     word = b"$" + name

@@ -52,10 +52,10 @@ def refuses(refusal: Demand, setting: Setting, job: Job) -> bool:
     value = setting.value.decode("utf-8", "replace")
     if is_pbs(job) and setting.name == "keep":  # its letters may stand in any order
         value = "".join(sorted(value))
-        return value not in ["".join(sorted(one)) for one in refusal.except_values]
-    if refusal.values and not any(_is(value, one) for one in refusal.values):
+        return value not in ["".join(sorted(letters)) for letters in refusal.except_values]
+    if refusal.values and not any(_is(value, listed) for listed in refusal.values):
         return False
-    return not any(_is(value, one) for one in refusal.except_values)
+    return not any(_is(value, listed) for listed in refusal.except_values)
 
 
 def _is(value: str, pattern: str) -> bool:
@@ -97,8 +97,8 @@ def _without(setting: Setting, plan: LaunchPlan, job: Job, site: Site) -> Option
     if made is None:
         return None
     safety = Safety.SAFE if _equal_without(setting, plan, job, site) else Safety.ASK
-    said = option(job, setting.name, setting.value.decode("utf-8", "backslashreplace"))
-    return made.fix(safety, "remove " + said)
+    words = option(job, setting.name, setting.value.decode("utf-8", "backslashreplace"))
+    return made.fix(safety, "remove " + words)
 
 
 def _equal_without(setting: Setting, plan: LaunchPlan, job: Job, site: Site) -> bool:

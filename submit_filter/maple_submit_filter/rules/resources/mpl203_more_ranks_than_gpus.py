@@ -139,9 +139,9 @@ def _local_words(plan: LaunchPlan, step: Step, job: Job, site: Site) -> Tuple[Fi
     if words is None or not words.local:
         return ()
     for span in plan.assigned.get(b"LOCAL_RANK", ()):
-        found = job.source.find(words.rank, span.start, span.end)
-        if found >= 0:
-            edit = Edit(Span(found, found + len(words.rank)), words.local, "MPL203")
+        at = job.source.find(words.rank, span.start, span.end)
+        if at >= 0:
+            edit = Edit(Span(at, at + len(words.rank)), words.local, "MPL203")
             return (Fix((edit,), Safety.ASK, "LOCAL_RANK=$%s" % words.local.decode()),)
     return ()
 

@@ -71,8 +71,8 @@ def _total(job: Job, most: int) -> Optional[Finding]:
 def _finding(setting: Optional[Setting], says: str, most: int, better: int, job: Job) -> Finding:
     sentence = "%s, but the nodes it may run on have %s" % (says, most if most else "no GPU")
     fix = _fewer(setting, better, job) if better else None
-    told = "request no more GPUs per node than a node has" if most else "choose a partition with GPUs"
-    return Finding("MPL204", sentence, at(setting), True, fixes=(fix,) if fix is not None else (), help=told)
+    advice = "request no more GPUs per node than a node has" if most else "choose a partition with GPUs"
+    return Finding("MPL204", sentence, at(setting), True, fixes=(fix,) if fix is not None else (), help=advice)
 
 
 def _with_gpus(job: Job, site: Site) -> Tuple[Fix, ...]:
@@ -114,24 +114,24 @@ def _types(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
         return
     for name in ("gpus-per-node", "gres", "gpus", "gpus-per-task"):
         for item in gpu_items(job.settings, name):
-            said = item.type.decode("utf-8", "replace")
-            if said and said.lower() not in [one.lower() for one in there]:
-                yield _wrong_type(job, job.settings.get(name), said, there)
+            kind = item.type.decode("utf-8", "replace")
+            if kind and kind.lower() not in [name.lower() for name in there]:
+                yield _wrong_type(job, job.settings.get(name), kind, there)
                 return
 
 
-def _wrong_type(job: Job, setting: Optional[Setting], said: str, there: "list[str]") -> Finding:
-    near = [one for one in there if one.startswith(said) or said.startswith(one)] or there
-    fixes = tuple(_typed(job, setting, said, near)) if setting is not None else ()
-    return Finding("MPL204", "no node that it may run on has GPUs of type %s" % said, at(setting), True,
+def _wrong_type(job: Job, setting: Optional[Setting], kind: str, there: "list[str]") -> Finding:
+    near = [name for name in there if name.startswith(kind) or kind.startswith(name)] or there
+    fixes = tuple(_typed(job, setting, kind, near)) if setting is not None else ()
+    return Finding("MPL204", "no node that it may run on has GPUs of type %s" % kind, at(setting), True,
                    fixes=fixes, help="available: %s" % ", ".join(there))  # fmt: skip
 
 
-def _typed(job: Job, setting: Setting, said: str, near: "list[str]") -> Iterator[Fix]:
+def _typed(job: Job, setting: Setting, kind: str, near: "list[str]") -> Iterator[Fix]:
     """Yield the request with each type that there is, those first that begin alike."""
-    if setting.value.count(said.encode()) != 1:
+    if setting.value.count(kind.encode()) != 1:
         return
-    for one in near[:_MOST_OFFERS]:
-        made = restate(job, setting, setting.value.replace(said.encode(), one.encode()), "MPL204")
+    for name in near[:_MOST_OFFERS]:
+        made = restate(job, setting, setting.value.replace(kind.encode(), name.encode()), "MPL204")
         if made is not None:
-            yield made.fix(Safety.ASK, "use the type %s" % one)
+            yield made.fix(Safety.ASK, "use the type %s" % name)

@@ -41,6 +41,6 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for demand in site.demands:
         gpu = demand.effect == "may-run-wrongly" and demand.applies == "gpu" and asks_for_gpus(job.settings)
         if gpu and not any(asked(job, name) for name in demand.options):
-            other = next((one for one in ("gres", "gpus", "gpus-per-task") if one in job.settings), "")
+            other = next((name for name in ("gres", "gpus", "gpus-per-task") if name in job.settings), "")
             says = "GPUs are requested without " + " or ".join(option(job, name) for name in demand.options)
             yield Finding("MPL205", says, at(job.settings.get(other)), help=demand.says, site_fact=demand.key)

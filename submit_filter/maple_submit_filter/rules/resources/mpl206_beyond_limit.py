@@ -48,9 +48,9 @@ def _wanted(job: Job, site: Site) -> Optional[int]:
         from .pbs_request import chunk_count
 
         return chunk_count(job, site)
-    said = values.nodes(job.settings.value("nodes") or b"")
+    nodes = values.nodes(job.settings.value("nodes") or b"")
     tasks = values.whole(job.settings.value("ntasks") or b"")
-    return None if said is None else min(said[0], tasks) if tasks else said[0]
+    return None if nodes is None else min(nodes[0], tasks) if tasks else nodes[0]
 
 
 def _nodes(job: Job, site: Site) -> Optional[Finding]:
@@ -69,22 +69,22 @@ def _fewer(job: Job, most: int) -> bytes:
     """Return what asks for so many nodes; nothing where several kinds of chunks are asked for."""
     if not is_pbs(job):
         return b"%d" % most
-    said = job.settings.value(_nodes_say(job)) or b""
-    count, colon, rest = said.partition(b":")
-    return b"%d" % most + colon + rest if count.isdigit() and b"+" not in said else b""
+    request = job.settings.value(_nodes_say(job)) or b""
+    count, colon, rest = request.partition(b":")
+    return b"%d" % most + colon + rest if count.isdigit() and b"+" not in request else b""
 
 
 def _most(job: Job, site: Site) -> Optional[int]:
     """Return the most nodes that would do."""
-    said = None if is_pbs(job) else values.nodes(job.settings.value("nodes") or b"")
-    return _wanted(job, site) if is_pbs(job) else said[1] if said is not None else None
+    nodes = None if is_pbs(job) else values.nodes(job.settings.value("nodes") or b"")
+    return _wanted(job, site) if is_pbs(job) else nodes[1] if nodes is not None else None
 
 
 def _too_few(job: Job, site: Site) -> Optional[Finding]:
-    said, least = _most(job, site), limit(job, site, "min_nodes")
-    if said is None or least is None or said >= least.most:
+    nodes, least = _most(job, site), limit(job, site, "min_nodes")
+    if nodes is None or least is None or nodes >= least.most:
         return None
-    says = "%s, but %s requires at least %d" % (counted(said, "node"), least.row.name, least.most)
+    says = "%s, but %s requires at least %d" % (counted(nodes, "node"), least.row.name, least.most)
     return _finding(job, site, _nodes_say(job), says, least, b"")
 
 
@@ -104,12 +104,12 @@ def _of_size(job: Job, site: Site, row: Optional[Limit]) -> Optional[Limit]:
     least, most = _wanted(job, site), _most(job, site)
     if row is None or least is None or most is None:
         return row
-    found = [
+    bounds = [
         size_bin.max_walltime
         for size_bin in row.row.sizes
         if size_bin.min_nodes <= most and least <= size_bin.max_nodes
     ]
-    return row._replace(most=max(found)) if found else row
+    return row._replace(most=max(bounds)) if bounds else row
 
 
 def _seconds(job: Job) -> Optional[int]:

@@ -33,15 +33,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     selector = "queue" if is_pbs(job) else "partition"
     known = [partition.name for partition in site.partitions if partition.selector == selector and not partition.routed]
-    said = [name for name in text(job.settings, selector).split(",") if name and "$" not in name]
+    names = [name for name in text(job.settings, selector).split(",") if name and "$" not in name]
     if not judged(job, site) or not known:
         return
     if is_pbs(job):
         yield from _routed(job, site)
-    for name in said:
+    for name in names:
         if is_pbs(job) and (re.match(_RESERVATION, name) or any(partition.name == name for partition in queues(site))):
             continue
-        near = [one for one in known if alike(name, one)]
+        near = [other for other in known if alike(name, other)]
         if name not in known and not near:
             foreign = [foreign_name for foreign_name in foreign_names(site, selector) if foreign_name.name == name]
             if foreign:

@@ -46,10 +46,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         if (_takes_gpus(step) or _speaks_of_gpus(step, plan)) and not step.maybe:
             workers = step.workers_per_task or step.tasks_per_node
             form = wanted.form.replace("{n}", str(workers)) if workers else wanted.form
-            told = "request them: %s" % form if "{" not in form else "request them the way this site expects: %s" % form
+            advice = (
+                "request them: %s" % form if "{" not in form else "request them the way this site expects: %s" % form
+            )
             yield Finding("MPL208", "the ranks use one GPU each, but the job requests no GPU",
                           step.links[-1].name_span or step.span, fixes=_request(job, plan, step, wanted),
-                          help=told, site_fact="gpu_request")  # fmt: skip
+                          help=advice, site_fact="gpu_request")  # fmt: skip
             return
 
 

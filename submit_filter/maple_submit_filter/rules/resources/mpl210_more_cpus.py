@@ -82,9 +82,9 @@ def _with_fewer(option: Optional[Option], each: int) -> Iterator[Fix]:
 
 def _tasks(job: Job) -> Optional[int]:
     """Return the tasks on each node that the request surely wants."""
-    said = values.whole(job.settings.value("ntasks-per-node") or b"")
-    if said is not None:
-        return said
+    tasks = values.whole(job.settings.value("ntasks-per-node") or b"")
+    if tasks is not None:
+        return tasks
     alone = values.nodes(job.settings.value("nodes") or b"") == (1, 1)
     return (values.whole(job.settings.value("ntasks") or b"") if alone else None) or 1
 

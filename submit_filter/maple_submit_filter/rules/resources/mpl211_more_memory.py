@@ -31,8 +31,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     made = restate(job, setting, b"0", "MPL211")
     fixes = (made.fix(Safety.ASK, "use --mem=0, all memory of the node"),) if made is not None else ()
-    said = setting.value.decode("utf-8", "replace")
-    says = "%s of memory per node, but the nodes it may run on have %d GiB" % (said, most)
+    amount = setting.value.decode("utf-8", "replace")
+    says = "%s of memory per node, but the nodes it may run on have %d GiB" % (amount, most)
     yield Finding(
         "MPL211", says, at(setting), True, fixes=fixes, help="request no more memory per node than a node has"
     )

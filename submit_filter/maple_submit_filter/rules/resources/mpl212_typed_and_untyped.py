@@ -30,9 +30,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not judged(job, site):
         return
-    said = [(name, item) for name in _OPTIONS for item in gpu_items(job.settings, name)]
-    typed = [one for one in said if one[1].type]
-    bare = [one for one in said if not one[1].type]
+    requests = [(name, item) for name in _OPTIONS for item in gpu_items(job.settings, name)]
+    typed = [request for request in requests if request[1].type]
+    bare = [request for request in requests if not request[1].type]
     if typed and bare:
         setting = job.settings.get(bare[0][0])
         says = "--%s names a GPU type and --%s does not; Slurm refuses the combination" % (typed[0][0], bare[0][0])

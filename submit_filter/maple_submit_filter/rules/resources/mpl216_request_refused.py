@@ -42,17 +42,17 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not judged(job, site):
         return
     submission = job.submission
-    found = refusals(
+    refused = refusals(
         read_argv(submission.argv),
         submission.environment,
         job.script,
         submission.path if submission.came == "file" else b"",
     )
-    for one in found:
-        if (one.setting is not None or one.says) and not _of_another(one):
-            yield _finding(one, job, site)
+    for problem in refused:
+        if (problem.setting is not None or problem.says) and not _of_another(problem):
+            yield _finding(problem, job, site)
     chosen = misplaced(job, site)
-    if chosen is not None and not any(refusal.setting is chosen for refusal in found):
+    if chosen is not None and not any(refusal.setting is chosen for refusal in refused):
         text = 'qsub: Resource invalid in "select" specification'
         yield _finding(Refusal(text, 4, setting=chosen), job, site)
 
@@ -65,11 +65,13 @@ def _of_another(refusal: Refusal) -> bool:
 
 def _finding(refusal: Refusal, job: Job, site: Site) -> Finding:
     text = refusal.text[6:] if refusal.text.startswith("qsub: ") else refusal.text
-    told = ": ".join(filter(None, (text.strip(), refusal.says)))
+    message = ": ".join(filter(None, (text.strip(), refusal.says)))
     sure = surely_openpbs(job, site) and not (refusal.setting is not None and refusal.setting.name == "place")
     from ...cures.request_edits import cure
 
     fix = cure(refusal, job, site)
     fixes = (fix if sure else fix._replace(safety=Safety.ASK),) if fix is not None else ()
     wanted = "write the request in a form that PBS accepts"
-    return Finding("MPL216", "qsub refuses this request: " + told, at(refusal.setting), sure, fixes=fixes, help=wanted)
+    return Finding(
+        "MPL216", "qsub refuses this request: " + message, at(refusal.setting), sure, fixes=fixes, help=wanted
+    )

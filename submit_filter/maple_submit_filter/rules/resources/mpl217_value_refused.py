@@ -37,9 +37,9 @@ def refusals(settings: Iterable[Setting]) -> Iterator[Tuple[Setting, str]]:
     Values with a `$` are left out: in a directive that is a mistake of its own.
     """
     for setting in settings:
-        said = "" if b"$" in setting.value else _refused(setting.name, setting.value)
-        if said:
-            yield setting, said
+        message = "" if b"$" in setting.value else _refused(setting.name, setting.value)
+        if message:
+            yield setting, message
 
 
 def _refused(name: str, value: bytes) -> str:
@@ -100,12 +100,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            Only values that no release takes are reported, with a cure where one value can be meant (2h).
     """
     yield from _doubtful(job, site)
-    if not any(_looked_at(one) for one in job.settings):
+    if not any(_looked_at(given) for given in job.settings):
         return
 
-    for setting, said in refusals(one for one in job.settings if _is_read(job, one)):
+    for setting, words in refusals(given for given in job.settings if _is_read(job, given)):
         example = _RIGHT.get(setting.name, "--%s=4" % setting.name)
-        yield Finding("MPL217", "sbatch refuses this value: " + said, at(setting), True, fixes=_as_clock(job, setting),
+        yield Finding("MPL217", "sbatch refuses this value: " + words, at(setting), True, fixes=_as_clock(job, setting),
                       help="give it a value such as " + example)  # fmt: skip
 
 
@@ -133,9 +133,9 @@ def _doubtful(job: Job, site: Site) -> Iterator[Finding]:
     if time is not None and colon and hours in _HOURS and minutes == b"00":
         made = restate(job, time, time.value + b":00", "MPL217")
         fixes = (made.fix(Safety.ASK, "--time=%s:00" % time.value.decode()),) if made is not None else ()
-        said = time.value.decode()
-        yield Finding("MPL217", "%s is %s minutes to Slurm, not hours" % (said, hours.decode()), at(time), fixes=fixes,
-                      help="hours are written with minutes and seconds: %s:00" % said)  # fmt: skip
+        clock = time.value.decode()
+        yield Finding("MPL217", "%s is %s minutes to Slurm, not hours" % (clock, hours.decode()), at(time), fixes=fixes,
+                      help="hours are written with minutes and seconds: %s:00" % clock)  # fmt: skip
 
 
 _HOURS = (b"24", b"36", b"48", b"72", b"96", b"120", b"168")  # how long people train, and for how many minutes nobody

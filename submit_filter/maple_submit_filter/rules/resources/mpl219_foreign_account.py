@@ -57,10 +57,10 @@ def _of_partition(setting: Setting, job: Job, site: Site) -> Iterator[Finding]:
     wanted = {row.account_ending for row in rows_in_force(job, site) if row.selector == "partition"}
     name, ending = text(job.settings, "account").lower(), next(iter(wanted)) if len(wanted) == 1 else ""
     others = {row.account_ending for row in site.partitions} - {"", ending}
-    said = next((other for other in others if name.endswith(other)), "")
-    if ending and said:  # one without any such ending may be of another kind
+    suffix = next((other for other in others if name.endswith(other)), "")
+    if ending and suffix:  # one without any such ending may be of another kind
         says = "%s is charged to accounts that end with %s" % (text(job.settings, "partition"), ending)
-        yield _finding(job, setting, said, ending, says)
+        yield _finding(job, setting, suffix, ending, says)
 
 
 def _half(ending: str, kind: str, site: Site) -> str:

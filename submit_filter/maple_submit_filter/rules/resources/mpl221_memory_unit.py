@@ -48,15 +48,15 @@ def _of_slurm(job: Job) -> Iterator[Finding]:
 
 def _of_pbs(job: Job) -> Iterator[Finding]:
     match = _CHUNK.search(job.source)
-    said = match.group(1) if match else _on_command_line(job)
-    if not said or int(said) == 0:
+    count = match.group(1) if match else _on_command_line(job)
+    if not count or int(count) == 0:
         return
     where = Span(match.start(1), match.end(1)) if match else None
     fixes: Tuple[Fix, ...] = ()
     if where is not None:
-        fixes = (Fix((Edit(where, said + b"gb", "MPL221"),), Safety.ASK, "mem=%sgb" % said.decode()),)
-    yield Finding("MPL221", "mem=%s is %s bytes" % (said.decode(), said.decode()), where, asks_for="mem", fixes=fixes,
-                  help="say the unit: mem=%sgb" % said.decode())  # fmt: skip
+        fixes = (Fix((Edit(where, count + b"gb", "MPL221"),), Safety.ASK, "mem=%sgb" % count.decode()),)
+    yield Finding("MPL221", "mem=%s is %s bytes" % (count.decode(), count.decode()), where, asks_for="mem", fixes=fixes,
+                  help="say the unit: mem=%sgb" % count.decode())  # fmt: skip
 
 
 def _on_command_line(job: Job) -> Optional[bytes]:

@@ -40,15 +40,15 @@ def cut_lines(plan: LaunchPlan, job: Job, code: str) -> List[Cut]:
     if not breaks:
         return []
     options = _commands_like_options(parse(source))
-    out = ((_begun(one, plan, source), one) for one in breaks if one.rest in options)
+    out = ((_begun(cut, plan, source), cut) for cut in breaks if cut.rest in options)
     return [
-        Cut(step, one.what, one.at, one.edits) for step, one in out if step is not None and _wanted(one, step, source)
+        Cut(step, cut.what, cut.at, cut.edits) for step, cut in out if step is not None and _wanted(cut, step, source)
     ]
 
 
-def _wanted(one: _Break, step: Step, source: bytes) -> bool:
+def _wanted(cut: _Break, step: Step, source: bytes) -> bool:
     """Return whether what stands behind can only be meant for the line: an option, or a script where there is none."""
-    return source[one.rest : one.rest + 1] == b"-" or any(
+    return source[cut.rest : cut.rest + 1] == b"-" or any(
         breach.kind == breach_kinds.NO_SCRIPT for breach in step.breaches
     )
 
@@ -76,11 +76,11 @@ def _rest(source: bytes, at: int) -> int:
     return at
 
 
-def _begun(one: _Break, plan: LaunchPlan, source: bytes) -> Optional[Step]:
+def _begun(cut: _Break, plan: LaunchPlan, source: bytes) -> Optional[Step]:
     """Return the step that the line begins; None where it begins something else."""
-    before = [step for step in plan.steps if step.span.start < one.at.start]
+    before = [step for step in plan.steps if step.span.start < cut.at.start]
     step = max(before, key=lambda each: each.span.start, default=None)
-    between = source[step.span.start : one.at.start].replace(b"\\\n", b"") if step is not None else b"\n"
+    between = source[step.span.start : cut.at.start].replace(b"\\\n", b"") if step is not None else b"\n"
     return step if b"\n" not in between else None
 
 
@@ -89,13 +89,13 @@ def _commands_like_options(program: nodes.Program) -> Set[int]:
     out: Set[int] = set()
     stack: List[object] = [program]
     while stack:
-        one = stack.pop()
-        if isinstance(one, nodes.Simple) and one.words:
-            first = one.words[0].parts[0] if one.words[0].parts else None
-            last = one.words[0].parts[-1] if first is not None else None
+        node = stack.pop()
+        if isinstance(node, nodes.Simple) and node.words:
+            first = node.words[0].parts[0] if node.words[0].parts else None
+            last = node.words[0].parts[-1] if first is not None else None
             option = isinstance(first, nodes.Literal) and first.text[:1] == b"-"
             if option or (isinstance(last, nodes.Literal) and last.text.endswith(b".py")):
-                out.add(one.words[0].span.start)
-        if isinstance(one, tuple):
-            stack.extend(part for part in one if isinstance(part, tuple))
+                out.add(node.words[0].span.start)
+        if isinstance(node, tuple):
+            stack.extend(part for part in node if isinstance(part, tuple))
     return out

@@ -28,9 +28,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            is read and runs as it is written. A line that repeats what holds
            anyway is not reported.
     """
-    late = [one for one in job.script.oddities if one.kind == "late"]
+    late = [stray for stray in job.script.oddities if stray.kind == "late"]
     marked = job.source.startswith(MARK) and command(job) == "qsub"
-    unread = [one.span for one in late if unheeded(job, one.span)]
+    unread = [stray.span for stray in late if unheeded(job, stray.span)]
     fix = _unmarked() if marked else _moved_up(job, unread)
     for oddity in late:
         if oddity.span in unread:

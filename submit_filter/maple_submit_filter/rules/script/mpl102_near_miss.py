@@ -28,8 +28,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for oddity in job.script.oddities:
         if oddity.kind == "near-miss" and says_anew(job, oddity.span):
-            told = "if it is meant as a directive, begin the line with %s" % prefix(job)
-            yield Finding("MPL102", oddity.says, oddity.span, fixes=_as_directive(job, oddity.span), help=told)
+            advice = "if it is meant as a directive, begin the line with %s" % prefix(job)
+            yield Finding("MPL102", oddity.says, oddity.span, fixes=_as_directive(job, oddity.span), help=advice)
 
 
 def _as_directive(job: Job, span: Span) -> Tuple[Fix, ...]:

@@ -46,7 +46,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         prefix = _prefix(job, setting)
         if prefix in ("", "#SBATCH"):
             continue
-        other = next((one for one in job.settings.all(setting.name) if _prefix(job, one) == "#SBATCH"), None)
+        other = next((rival for rival in job.settings.all(setting.name) if _prefix(job, rival) == "#SBATCH"), None)
         if other is not None and other.value != setting.value:
             line, values = _line(job, setting), _shown(setting, other)
             says = "%s sets --%s=%s, which overrides the %s of #SBATCH" % (prefix, setting.name, *values)
@@ -62,7 +62,7 @@ def _comments(job: Job) -> Iterator[Finding]:
         return
     meant = slurm.read_script(job.source).directives
     asked = dict.fromkeys(setting.name for line in meant if line.prefix != b"#PBS" for setting in line.settings)
-    missing = [name for name in asked if name in _IN_PBS and not any(one in job.settings for one in _IN_PBS[name])]
+    missing = [name for name in asked if name in _IN_PBS and not any(name in job.settings for name in _IN_PBS[name])]
     if missing:
         line = lines[0]
         kind = job.source[line.span.start : line.span.end].split()[0].decode("ascii", "replace")
@@ -91,8 +91,8 @@ def _prefix(job: Job, setting: Setting) -> str:
     """Return which kind of directive says it, "" for none."""
     if setting.origin.kind != "directive":
         return ""
-    found = next((directive for directive in job.script.directives if setting in directive.settings), None)
-    return found.prefix.decode() if found is not None else ""
+    own = next((directive for directive in job.script.directives if setting in directive.settings), None)
+    return own.prefix.decode() if own is not None else ""
 
 
 def _line(job: Job, setting: Setting) -> Optional[Span]:

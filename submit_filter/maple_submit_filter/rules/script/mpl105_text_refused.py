@@ -52,10 +52,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                   fixes=(fix,) if fix is not None else (), help=_help(job))  # fmt: skip
 
 
-def _by_qsub(job: Job, site: Site, said: str, place: Optional[Span]) -> Finding:
+def _by_qsub(job: Job, site: Site, message: str, place: Optional[Span]) -> Finding:
     fix = _unix(job.source) if _returns(job.source) else _bare(job)
     sure = fix is not None or surely_openpbs(job, site)  # Torque has options of its own
-    says = "qsub refuses the script: " + (said[6:] if said.startswith("qsub: ") else said)
+    says = "qsub refuses the script: " + (message[6:] if message.startswith("qsub: ") else message)
     return Finding(WHY, says, place or _first_line(job.source), sure,
                    fixes=(fix,) if fix is not None else (), help=_help(job))  # fmt: skip
 

@@ -29,12 +29,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for oddity in job.script.oddities:
         if oddity.kind != "refused" or not unknown_option(oddity.says):
             continue
-        said = job.source[oddity.span.start : oddity.span.end].split(b"=")[0].lstrip(b"-").decode("utf-8", "replace")
-        near = [name.decode() for name in SBATCH.long if alike(said, name.decode())]
-        if near and len(said) > 3:
-            start = job.source.find(said.encode(), oddity.span.start, oddity.span.end)
-            edit = Edit(Span(start, start + len(said.encode())), near[0].encode(), "MPL106")
+        word = job.source[oddity.span.start : oddity.span.end].split(b"=")[0].lstrip(b"-").decode("utf-8", "replace")
+        near = [name.decode() for name in SBATCH.long if alike(word, name.decode())]
+        if near and len(word) > 3:
+            start = job.source.find(word.encode(), oddity.span.start, oddity.span.end)
+            edit = Edit(Span(start, start + len(word.encode())), near[0].encode(), "MPL106")
             fix = Fix((edit,), Safety.ASK, "--%s" % near[0])
             fixes = (fix,) if start >= 0 else ()
-            yield Finding("MPL106", "sbatch knows no option --%s" % said, oddity.span, fixes=fixes,
+            yield Finding("MPL106", "sbatch knows no option --%s" % word, oddity.span, fixes=fixes,
                           help="did you mean --%s?" % near[0])  # fmt: skip

@@ -33,10 +33,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     behind = [word for word in job.arguments or () if _is_option(word, own)]
     fix = _before(job, behind) if behind else None
     for word in behind:
-        said = word.partition(b"=")[0].decode()
-        says = "%s stands behind the script's name, where sbatch reads no options: the script gets it" % said
+        option = word.partition(b"=")[0].decode()
+        says = "%s stands behind the script's name, where sbatch reads no options: the script gets it" % option
         yield Finding("MPL109", says, None, fixes=(fix,) if fix is not None else (),
-                      help="say it before the script: sbatch %s=... job.sh" % said)  # fmt: skip
+                      help="say it before the script: sbatch %s=... job.sh" % option)  # fmt: skip
 
 
 def _is_option(word: bytes, own: List[bytes]) -> bool:

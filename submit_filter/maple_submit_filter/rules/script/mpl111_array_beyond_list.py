@@ -50,8 +50,8 @@ def _size(name: bytes, source: bytes) -> Optional[int]:
     return len(re.findall(rb"\"[^\"]*\"|'[^']*'|[^\s\"']+", text))
 
 
-def _shifted(job: Job, setting: Setting, said: Tuple[int, int], size: int, rest: bytes):  # type: ignore[no-untyped-def]
+def _shifted(job: Job, setting: Setting, bounds: Tuple[int, int], size: int, rest: bytes):  # type: ignore[no-untyped-def]
     """Count from 0 where the script has as many elements as the array has tasks."""
-    low, high = said
+    low, high = bounds
     made = restate(job, setting, b"0-%d" % (size - 1) + rest, "MPL111") if high - low + 1 == size else None
     return (made.fix(Safety.ASK, "--array=0-%d" % (size - 1)),) if made is not None else ()

@@ -45,8 +45,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     yield Finding("MPL115", says, at(setting) or trap, fixes=fixes, help="B: in front sends it to the batch script")
 
 
-def _name(said: bytes) -> bytes:
-    return _NUMBERS.get(said, said).upper()
+def _name(signal: bytes) -> bytes:
+    return _NUMBERS.get(signal, signal).upper()
 
 
 def _trap(signal: bytes, source: bytes) -> Optional[Span]:

@@ -23,9 +23,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   qsub prints its usage and exits with 2. Maple only reports it: the words are yours, and the real command
            says the same at once. An option that a plug-in of the site may bring is not spoken of.
     """
-    found = refused(job.submission)
-    if found is not None:
-        yield found
+    finding = refused(job.submission)
+    if finding is not None:
+        yield finding
 
 
 def refused(submission: Submission) -> Optional[Finding]:

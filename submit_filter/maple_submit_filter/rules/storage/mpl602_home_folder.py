@@ -55,9 +55,9 @@ class Use(NamedTuple):
 
 def uses(plan: LaunchPlan, program: nodes.Program) -> List[Use]:
     """Return the files that launch lines start, and those that the script itself reads, in their order."""
-    found = [use for step in plan.steps if not step.maybe for use in _of_step(step)]
-    found += [Use(name, span) for name, span in sourced(program) if _is_relative(name) and b"/" in name]
-    return sorted(found, key=lambda one: one.span)
+    files = [use for step in plan.steps if not step.maybe for use in _of_step(step)]
+    files += [Use(name, span) for name, span in sourced(program) if _is_relative(name) and b"/" in name]
+    return sorted(files, key=lambda use: use.span)
 
 
 def _of_step(step: Step) -> Iterator[Use]:
@@ -190,17 +190,17 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     program = parse(job.source)
     missing = [use for use in uses(plan, program) if not _there(job, home, use.name)]
-    found = [use for use in missing if _there(job, folder, use.name)]
-    if not missing or not stays(job, home, found or missing, program):
+    here = [use for use in missing if _there(job, folder, use.name)]
+    if not missing or not stays(job, home, here or missing, program):
         return
-    if not found:
+    if not here:
         yield _nowhere(missing[0], missing, job, home, program)
         return
     # A function of the submitter's shell may do anything, and a program may make the file that it is.
-    sure = "all-variables" not in job.settings and makes_nothing(program, found[0].span.start)
-    fix = _into(found, job, home, program) if sure else None
+    sure = "all-variables" not in job.settings and makes_nothing(program, here[0].span.start)
+    fix = _into(here, job, home, program) if sure else None
     says = "%s lies in the folder of submission, but PBS starts the job in the home directory"
-    yield Finding(CODE, says % found[0].name.decode("utf-8", "backslashreplace"), found[0].span, sure,
+    yield Finding(CODE, says % here[0].name.decode("utf-8", "backslashreplace"), here[0].span, sure,
                   fixes=(fix,) if fix is not None else (), help='cd "$PBS_O_WORKDIR" in front of it')  # fmt: skip
 
 
@@ -236,7 +236,7 @@ def _into(uses: List[Use], job: Job, home: bytes, program: nodes.Program) -> Opt
         return None
     alone = all(_within(item.command.span, use.span) for use in uses)
     simple = isinstance(item.command, (nodes.Simple, nodes.Pipeline, nodes.AndOr))
-    quiet = all(_harmless(one) for one in program.items[index + 1 :])
+    quiet = all(_harmless(later) for later in program.items[index + 1 :])
     safe = alone and simple and quiet and not any(_of_home(job, home, use) for use in uses)
     start = item.command.span.start
     edit = Edit(Span(start, start), INTO, CODE)

@@ -60,10 +60,10 @@ def _nodes(step: Step, plan: LaunchPlan) -> int:
 def _used(step: Step, folders: Dict[bytes, bytes], source: bytes) -> List[Tuple[bytes, Optional[Span]]]:
     """Return the paths of a node's own disk that a launch line names, and where."""
     spans = step.program_spans or (None,) * len(step.program)
-    told = [(match.group(1), span) for word, span in zip(step.program, spans) for match in _USED.finditer(word)]
+    named = [(match.group(1), span) for word, span in zip(step.program, spans) for match in _USED.finditer(word)]
     line = source[step.span.start : step.span.end]
     written = [(path, None) for name, path in folders.items() if re.search(rb"\$\{?%s\b" % re.escape(name), line)]
-    return told + written + [(match.group(1), None) for match in _USED.finditer(line)]
+    return named + written + [(match.group(1), None) for match in _USED.finditer(line)]
 
 
 def _is_written_here(path: bytes, folders: Dict[bytes, bytes], source: bytes, before: int) -> bool:
