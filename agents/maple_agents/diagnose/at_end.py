@@ -46,9 +46,9 @@ def kept(job: str, now: float) -> dict[str, Any] | None:
     try:
         with new_file.opened(FOLDER, make=False) as folder:
             for name in _names(folder, job):
-                told = _table(new_file.read(folder, name, MOST_BYTES))
-                if told is not None and 0 <= now - float(told["at"]) <= WEEK:
-                    return told
+                record = _table(new_file.read(folder, name, MOST_BYTES))
+                if record is not None and 0 <= now - float(record["at"]) <= WEEK:
+                    return record
     except (OSError, KeyError, TypeError, ValueError):
         return None
     return None
@@ -56,9 +56,9 @@ def kept(job: str, now: float) -> dict[str, Any] | None:
 
 def says(job: str, now: float) -> str:
     """Return the sentence that was found to be the cause of a job's end, "" for none."""
-    told = kept(job, now)
+    record = kept(job, now)
     try:
-        cause = told["told"]["cause"] if told is not None else {}
+        cause = record["told"]["cause"] if record is not None else {}
         return "" if cause.get("class", "unknown") in ("unknown", "none") else str(cause["says"]).rstrip(".")
     except (KeyError, TypeError, AttributeError):
         return ""
@@ -77,22 +77,22 @@ def keep(diagnosis: Diagnosis, at: float) -> None:
         new_file.write(folder, diagnosis.case.ended.id + ".json", data)
 
 
-def ended(told: Ended, job: str, status: str) -> Ended | None:
+def ended(facts: Ended, job: str, status: str) -> Ended | None:
     """Return how the job ended by its exit *status*, "1:0" or one number as PBS has it; None where it did not fail.
 
     While an epilogue runs the scheduler calls the job running still. A signal that whoever cancels sends is a failure
     only where a limit is named.
     """
     if re.fullmatch(r"-?\d{1,4}", status, re.ASCII):
-        return _of_pbs(told, job, status)
+        return _of_pbs(facts, job, status)
     match = re.fullmatch(r"(\d{1,4}):(\d{1,3})", status, re.ASCII)
     if match is None:
         return None
     code, sent = int(match[1]), int(match[2])
-    limit = next((state for word, state in _LIMITS.items() if word in told.reason.lower()), "")
+    limit = next((state for word, state in _LIMITS.items() if word in facts.reason.lower()), "")
     if not limit and (not code and not sent or sent in _CANCELS):
         return None
-    return replace(told, id=job, state=limit or "failed", exit_code=code or None, signal=sent or None)
+    return replace(facts, id=job, state=limit or "failed", exit_code=code or None, signal=sent or None)
 
 
 def _of_pbs(ended: Ended, job: str, status: str) -> Ended | None:
@@ -138,8 +138,8 @@ def _delivered(job: str, logs: Sequence[str]) -> dict[str, str]:
         known = choose().jobs([job])[job] if spooled else None
     except SchedulerError:
         return {}
-    found = {one: known.stdout if one.endswith(".OU") else known.stderr for one in spooled} if known else {}
-    return {one: path for one, path in found.items() if path}
+    delivered = {spool: known.stdout if spool.endswith(".OU") else known.stderr for spool in spooled} if known else {}
+    return {spool: path for spool, path in delivered.items() if path}
 
 
 def _failed(case: Case, job: str, status: str) -> Case | None:
@@ -163,16 +163,16 @@ def _names(folder: int, job: str) -> list[str]:
     if not _NAME.fullmatch(job):
         return []
     there = [entry for entry in os.listdir(folder) if entry.endswith(".json") and not entry.startswith(".")]
-    meant = [one for one in there if is_meant(job, one[: -len(".json")])]
-    return sorted(meant, key=lambda one: (one != job + ".json", -new_file.age(folder, one)))
+    meant = [file for file in there if is_meant(job, file[: -len(".json")])]
+    return sorted(meant, key=lambda file: (file != job + ".json", -new_file.age(folder, file)))
 
 
 def _table(data: bytes | None) -> dict[str, Any] | None:
     try:
-        told = json.loads(data) if data else None
+        table = json.loads(data) if data else None
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) and told.get("v") == 1 else None
+    return table if isinstance(table, dict) and table.get("v") == 1 else None
 
 
 if __name__ == "__main__":
@@ -190,8 +190,8 @@ def moved(diagnosis: Diagnosis, paths: Mapping[str, str]) -> Diagnosis:
     case = replace(
         case, logs=_moved(case.logs, paths), missing=_moved(case.missing, paths), notes=_moved(case.notes, paths)
     )
-    told = {name: _moved(getattr(diagnosis, name), paths) for name in ("causes", "cascade", "cures", "excerpt")}
-    return replace(diagnosis, case=case, **told)
+    changes = {name: _moved(getattr(diagnosis, name), paths) for name in ("causes", "cascade", "cures", "excerpt")}
+    return replace(diagnosis, case=case, **changes)
 
 
 def _moved(value: Any, paths: Mapping[str, str]) -> Any:
@@ -200,10 +200,10 @@ def _moved(value: Any, paths: Mapping[str, str]) -> Any:
         for path, later in paths.items():
             made = made.replace(path, later)
     elif type(value) is tuple:
-        made = tuple(_moved(one, paths) for one in value)
+        made = tuple(_moved(item, paths) for item in value)
     elif isinstance(value, dict):
-        made = {name: _moved(one, paths) for name, one in value.items()}
+        made = {name: _moved(item, paths) for name, item in value.items()}
     elif isinstance(value, _PARTS):
-        told = {field.name: _moved(getattr(value, field.name), paths) for field in fields(value)}
-        made = replace(value, **told)
+        changes = {field.name: _moved(getattr(value, field.name), paths) for field in fields(value)}
+        made = replace(value, **changes)
     return made

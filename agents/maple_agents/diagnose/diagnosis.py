@@ -39,25 +39,25 @@ def diagnose(
 
     *decision*: what `decide` says of the script, None where there is none. *voter*: what labelled lines say of a line.
     """
-    found = matches(digest.events, known)
-    given = with_signs(facts(case, digest, decision), found, known, digest)
-    rows, cascade = ranked(found, known, given, digest)
-    harmless = frozenset(match.event.place for match in found if known[match.entry].role == "harmless")
+    known_lines = matches(digest.events, known)
+    given = with_signs(facts(case, digest, decision), known_lines, known, digest)
+    rows, cascade = ranked(known_lines, known, given, digest)
+    harmless = frozenset(match.event.place for match in known_lines if known[match.entry].role == "harmless")
     if _succeeded(given, digest, rows, harmless):
         return Diagnosis(case, (_none(digest),), _told(cascade))
-    quiet = frozenset(match.event.place for match in found if known[match.entry].role in ("follows", "harmless"))
+    quiet = frozenset(match.event.place for match in known_lines if known[match.entry].role in ("follows", "harmless"))
     causes = tuple(
         replace(cause, evidence=(*proving(known[cause.entry], case, decision), *cause.evidence))
         for cause in _causes(rows, known, given, digest, quiet, voter)
     )
     judgement = _judgement(rows, known, voter)
-    if judgement is None or judgement.confidence < LEAST or unread(rows[0], found, known, given, digest):
-        causes = _by_lines(causes, digest, found, known, voter)
-    elif judgement.outvoted and (others := _by_lines(causes, digest, found, known, voter))[0].cause != "unknown":
+    if judgement is None or judgement.confidence < LEAST or unread(rows[0], known_lines, known, given, digest):
+        causes = _by_lines(causes, digest, known_lines, known, voter)
+    elif judgement.outvoted and (others := _by_lines(causes, digest, known_lines, known, voter))[0].cause != "unknown":
         causes = others
     else:
         causes = _as_judged(causes, judgement)
-    shown = excerpt(digest, found, known) if causes[0] is UNKNOWN else ()
+    shown = excerpt(digest, known_lines, known) if causes[0] is UNKNOWN else ()
     return Diagnosis(case, causes, _told(cascade), excerpt=shown)
 
 
@@ -137,15 +137,15 @@ def _causes(
     quiet: Collection[Place], voter: Voter,
 ) -> Iterable[Cause]:  # fmt: skip
     once = {row.cause: row for row in reversed(rows)}  # of a class the likeliest
-    for one in [row for row in rows if once[row.cause] is row][:MOST_CAUSES]:
-        values = one.matches[0].values if one.matches else {}
+    for row in [row for row in rows if once[row.cause] is row][:MOST_CAUSES]:
+        values = row.matches[0].values if row.matches else {}
         yield Cause(
-            one.entry,
-            one.cause,
-            said(_sentence(known[one.entry], given), values),
-            one.score,
+            row.entry,
+            row.cause,
+            said(_sentence(known[row.entry], given), values),
+            row.score,
             0.0,
-            shown(one, digest, quiet, voter if one is rows[0] else None),
+            shown(row, digest, quiet, voter if row is rows[0] else None),
             values,
         )
 
@@ -199,7 +199,7 @@ def meaning(cause: str) -> str:
 
 
 def _sentence(entry: Entry, given: Mapping[str, Fact]) -> str:
-    return next((one.says for one in entry.said if holds(one.when, given) is True), entry.says)
+    return next((wording.says for wording in entry.said if holds(wording.when, given) is True), entry.says)
 
 
 def said(sentence: str, values: Mapping[str, str]) -> str:
@@ -229,8 +229,8 @@ def proving(entry: Entry, case: Case, decision: Decision | None) -> tuple[Eviden
 
 
 def _wanted(entry: Entry) -> frozenset[str]:
-    said = entry.needs.get("findings", [])
-    return frozenset(str(code) for code in (said if isinstance(said, list) else [said]))
+    codes = entry.needs.get("findings", [])
+    return frozenset(str(code) for code in (codes if isinstance(codes, list) else [codes]))
 
 
 def _proven(findings: Iterable[Finding], wanted: frozenset[str]) -> Iterable[Finding]:
@@ -271,8 +271,8 @@ def _of_event(event: Event, streams: Iterable[Stream]) -> tuple[Evidence, ...]:
     whole = {**around, **rows}
     first = min(rows) if len(rows) > 1 else telling - BEFORE
     last = telling + (BEHIND if _ANNOUNCES.search(rows[telling]) else 0)
-    said = {at: line for at, line in sorted(whole.items()) if first <= at <= last}
-    return _lines(event.place.file, _short(said, telling))
+    near = {at: line for at, line in sorted(whole.items()) if first <= at <= last}
+    return _lines(event.place.file, _short(near, telling))
 
 
 def _kept(stream: Stream) -> Rows:
@@ -282,10 +282,10 @@ def _kept(stream: Stream) -> Rows:
 
 
 def _tail(digest: Digest) -> tuple[Evidence, ...]:
-    read = [one for one in digest.streams if one.tail]
+    read = [part for part in digest.streams if part.tail]
     if not read:
         return ()
-    stream = max(read, key=lambda one: (one.file.role in ("stderr", "both"), one.lines))
+    stream = max(read, key=lambda part: (part.file.role in ("stderr", "both"), part.lines))
     return _lines(stream.file.path, _short(dict(enumerate(stream.tail, stream.tail_from))))
 
 
@@ -296,13 +296,13 @@ def _short(rows: Rows, telling: int = 0) -> Rows:
     """
     hollow = {at for at, line in rows.items() if _EMPTY.search(line)}
     hollow |= {at for at, line in rows.items() if _ANNOUNCES.search(line) and at + 1 in hollow}
-    said = {at: line for at, line in rows.items() if at == telling or at not in hollow}
-    once = {template(line): at for at, line in said.items()}
-    kept = [at for at, line in said.items() if at == telling or once[template(line)] == at]
+    telling_rows = {at: line for at, line in rows.items() if at == telling or at not in hollow}
+    once = {template(line): at for at, line in telling_rows.items()}
+    kept = [at for at, line in telling_rows.items() if at == telling or once[template(line)] == at]
     if telling:
         behind = [at for at in kept if at > telling]
         kept = [*[at for at in kept if at <= telling][-(MOST - len(behind)) :], *behind]
-    return {at: said[at] for at in kept[-MOST:]} or dict(list(rows.items())[-1:])
+    return {at: telling_rows[at] for at in kept[-MOST:]} or dict(list(rows.items())[-1:])
 
 
 def _lines(file: str, rows: Rows) -> tuple[Evidence, ...]:

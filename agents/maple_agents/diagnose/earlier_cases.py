@@ -66,14 +66,14 @@ def signature(diagnosis: Diagnosis) -> str:
         return ""
     lines = diagnosis.excerpt[-1:] if first.cause == "unknown" else first.evidence[:1]
     text = " ".join(_plain(evidence.text) for evidence in lines)
-    if sum(one.isalpha() for one in text) < LEAST_LETTERS:
+    if sum(letter.isalpha() for letter in text) < LEAST_LETTERS:
         return ""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def recalled(diagnosis: Diagnosis, earlier: Sequence[Earlier]) -> Diagnosis:
     """Return the diagnosis with what an earlier job of the same signature came to; there are no cures in it yet."""
-    known = next((one for one in _same(diagnosis, earlier) if one.counts), None)
+    known = next((case for case in _same(diagnosis, earlier) if case.counts), None)
     if known is None:
         return diagnosis
     first, says = diagnosis.causes[0], _as_in(known, diagnosis.case.ended.id)
@@ -97,37 +97,40 @@ def recalled(diagnosis: Diagnosis, earlier: Sequence[Earlier]) -> Diagnosis:
 def not_again(diagnosis: Diagnosis, mark: str, earlier: Sequence[Earlier]) -> Diagnosis:
     """Return the diagnosis without the changes that did not help an earlier job of the signature *mark*."""
     own = diagnosis.case.ended.id
-    same = [one for one in earlier if mark and one.signature == mark and (one.job != own or one.later != own)]
-    failed = {_fix(one.kind, one.says): one for one in reversed(same) if one.helped is False}
-    for one in same:
-        if one.helped:
-            failed.pop(_fix(one.kind, one.says), None)
+    same = [case for case in earlier if mark and case.signature == mark and (case.job != own or case.later != own)]
+    failed = {_fix(case.kind, case.says): case for case in reversed(same) if case.helped is False}
+    for case in same:
+        if case.helped:
+            failed.pop(_fix(case.kind, case.says), None)
     return replace(diagnosis, cures=tuple(_held(cure, failed) for cure in diagnosis.cures))
 
 
 def remembered(diagnosis: Diagnosis, mark: str, earlier: Sequence[Earlier], at: float) -> list[Earlier]:
     """Return the cases with this one, the newest first. *mark*: its signature; *at*: now."""
-    known = [_judged(one, diagnosis, mark) for one in earlier]
+    known = [_judged(case, diagnosis, mark) for case in earlier]
     first, job = diagnosis.causes[0], diagnosis.case.ended.id
     if not mark or not job or first.cause in ("none", "unknown"):
         return known[:MOST]
-    before = next((one for one in known if (one.job, one.signature) == (job, mark)), None)
+    before = next((case for case in known if (case.job, case.signature) == (job, mark)), None)
     if before is not None and (before.by == "user" or before.helped is not None):
         return known[:MOST]
-    cure = next((one for one in diagnosis.cures if one.script is not None and not one.held_back), None)
+    cure = next(
+        (applicable for applicable in diagnosis.cures if applicable.script is not None and not applicable.held_back),
+        None,
+    )
     made = Earlier(mark, first.cause, first.entry, job, at, first.by)
     if cure is not None and cure.script is not None:
         made = replace(made, kind=cure.kind, says=cure.says[:MOST_SAYS], fixed=digest(cure.script))
-    return [made, *(one for one in known if one != before)][:MOST]
+    return [made, *(case for case in known if case != before)][:MOST]
 
 
 def confirmed(job: str, mark: str, cause: str, entry: str, earlier: Sequence[Earlier], at: float) -> list[Earlier]:
     """Return the cases with the user's own word about a job, which stands in place of what was said of it."""
-    before = next((one for one in earlier if (one.job, one.signature) == (job, mark)), None)
+    before = next((case for case in earlier if (case.job, case.signature) == (job, mark)), None)
     made = Earlier(mark, cause, entry, job, at, "user")
     if before is not None and before.cause == cause:
         made = replace(before, by="user", at=at)
-    return [made, *(one for one in earlier if one != before)][:MOST]
+    return [made, *(case for case in earlier if case != before)][:MOST]
 
 
 def digest(script: bytes) -> str:
@@ -142,7 +145,7 @@ def _plain(text: str) -> str:
 def _same(diagnosis: Diagnosis, earlier: Sequence[Earlier]) -> list[Earlier]:
     """Return the cases of the same signature; of the very same job only what the user said of it."""
     mark, own = signature(diagnosis), diagnosis.case.ended.id
-    return [one for one in earlier if mark and one.signature == mark and (one.job != own or one.by == "user")]
+    return [case for case in earlier if mark and case.signature == mark and (case.job != own or case.by == "user")]
 
 
 def _confidence(earlier: Earlier) -> float:
@@ -231,10 +234,10 @@ def read(folder: int) -> list[Earlier]:
     """Return the cases, the newest first; what is none of ours is left out."""
     data = new_file.read(folder, NAME, MOST_BYTES)
     try:
-        told = json.loads(data) if data else []
+        table = json.loads(data) if data else []
     except (ValueError, RecursionError):
         return []
-    rows = told if isinstance(told, list) else []
+    rows = table if isinstance(table, list) else []
     return [Earlier(**row) for row in rows if _fits(row)]
 
 
@@ -270,17 +273,17 @@ def _ran(hashes: set[str]) -> dict[str, str]:
     from ..ask.memory.service import ask
     from ..ask.memory.versions import record, version
 
-    told = ask({"ask": "versions", "limit": 500}, seconds=ASK_SECONDS)
-    found: dict[str, str] = {}
-    made: list[Version] = [version(one) for one in told]
-    for one in made:
-        if one.script_hash not in hashes or one.script_hash in found:
+    rows = ask({"ask": "versions", "limit": 500}, seconds=ASK_SECONDS)
+    completed: dict[str, str] = {}
+    made: list[Version] = [version(row) for row in rows]
+    for run in made:
+        if run.script_hash not in hashes or run.script_hash in completed:
             continue
-        answer = ask({"ask": "records", "version": one.id}, seconds=ASK_SECONDS)
+        answer = ask({"ask": "records", "version": run.id}, seconds=ASK_SECONDS)
         records: list[Record] = [record(each) for each in answer]
         jobs = [each.job for each in records if each.outcome is not None and each.outcome.state == "completed"]
-        found.update({one.script_hash: jobs[0]} if jobs else {})
-    return found
+        completed.update({run.script_hash: jobs[0]} if jobs else {})
+    return completed
 
 
 def _known() -> list[Earlier]:
@@ -296,12 +299,12 @@ def _is_own(case: Case) -> bool:
     return case.asked.uid == os.getuid() if case.asked is not None else os.getuid() != 0
 
 
-def _fits(one: object) -> bool:
-    if not isinstance(one, dict) or set(one) != set(_TYPES):
+def _fits(value: object) -> bool:
+    if not isinstance(value, dict) or set(value) != set(_TYPES):
         return False
-    texts = (value for name, value in one.items() if name not in ("at", "helped"))
+    texts = (value for name, value in value.items() if name not in ("at", "helped"))
     return (
-        isinstance(one["at"], (int, float))
-        and one["helped"] in (None, True, False)
+        isinstance(value["at"], (int, float))
+        and value["helped"] in (None, True, False)
         and all(isinstance(value, str) and len(value) <= 1000 for value in texts)
     )

@@ -105,12 +105,12 @@ def advised_by_choice(
     notes: list[str] = []
     close = nearest(diagnosis, known) if diagnosis.causes[0].cause == "unknown" else ()
     model = Announced(choice.model)
-    found = advised(diagnosis, digest, decision, known, model, choice.limit, nearest=close, tell=notes.append)
+    result = advised(diagnosis, digest, decision, known, model, choice.limit, nearest=close, tell=notes.append)
     if named and not model.asked and diagnosis.causes[0].cause != "none":
         notes.append("the model was not asked: %s" % (
             "the rules are sure" if sure(diagnosis.causes[0]) else "there is no line to show it"
         ))  # fmt: skip
-    return _noted(found, notes)
+    return _noted(result, notes)
 
 
 class Announced:
@@ -130,8 +130,8 @@ class Announced:
         self.asked = True
         if sys.stderr is not None and sys.stderr.isatty():
             loaded = "" if "://" in self.name else ", once it is loaded"
-            said = "maple: asking the model %s, which may take %g s%s" % (self.name, limit.seconds, loaded)
-            print(printable(said), file=sys.stderr, flush=True)
+            line = "maple: asking the model %s, which may take %g s%s" % (self.name, limit.seconds, loaded)
+            print(printable(line), file=sys.stderr, flush=True)
         return self._model.answer(messages, schema, limit)
 
 

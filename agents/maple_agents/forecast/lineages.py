@@ -96,8 +96,8 @@ def same_work(work: Work, other: Work) -> bool:
 def differences(work: Work, other: Work) -> dict[str, tuple[str, str]]:
     """Return by name what is known of both and differs: here, there."""
     here, there = dict(work.values), dict(other.values)
-    found = {name: (here[name], there[name]) for name in here if name in there and here[name] != there[name]}
+    changed = {name: (here[name], there[name]) for name in here if name in there and here[name] != there[name]}
     for name, mine, its in (("nodes", work.nodes, other.nodes), ("GPUs", work.gpus, other.gpus)):
         if mine is not None and its is not None and mine != its:
-            found[name] = (str(mine), str(its))
-    return found
+            changed[name] = (str(mine), str(its))
+    return changed

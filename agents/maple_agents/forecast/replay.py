@@ -63,10 +63,10 @@ class Score(NamedTuple):
 def score(played: Iterable[Played], by: Callable[[Played], float | None]) -> Score:
     """Return how near *by* came; what it says nothing of counts nowhere."""
     errors: dict[Key, list[float]] = defaultdict(list)
-    for one in played:
-        seconds = by(one)
+    for job in played:
+        seconds = by(job)
         if seconds:
-            errors[one.key].append(math.log2(seconds / one.run.seconds))
+            errors[job.key].append(math.log2(seconds / job.run.seconds))
     every = [error for group in errors.values() for error in group]
     groups = {key: _mean([abs(error) for error in group]) for key, group in errors.items()}
     under = _mean([_mean([error < 0 for error in group]) for group in errors.values()])
@@ -87,12 +87,12 @@ def coverage(played: Iterable[Played]) -> Coverage:
     """Return how often the upper bound held, of the jobs that had one. A bound at the limit holds: none runs beyond."""
     held: dict[Key, list[float]] = defaultdict(list)
     wide = []
-    for one in played:
-        if isinstance(one.said, Forecast) and one.said.most is not None:
-            limit = one.run.asked.limit
-            at_limit = limit is not None and one.said.most >= limit
-            held[one.key].append(at_limit or one.run.seconds <= one.said.most)
-            wide.append(one.said.most / one.run.seconds)
+    for job in played:
+        if isinstance(job.said, Forecast) and job.said.most is not None:
+            limit = job.run.asked.limit
+            at_limit = limit is not None and job.said.most >= limit
+            held[job.key].append(at_limit or job.run.seconds <= job.said.most)
+            wide.append(job.said.most / job.run.seconds)
     every = [value for group in held.values() for value in group]
     return Coverage(_mean([_mean(group) for group in held.values()]), _mean(every), _median(wide), len(every))
 
@@ -110,13 +110,13 @@ def shortened(played: Iterable[Played], factor: float) -> Shortened:
     """Return what limits of *factor* times the longest of the last three runs, ten minutes more at least, would do."""
     changed = killed = 0
     before = after = 0.0
-    for one in played:
-        limit = _limit(one.run.asked, one.known, factor)
+    for job in played:
+        limit = _limit(job.run.asked, job.known, factor)
         if limit is None:
             continue
-        nodes = one.run.asked.work.nodes or 1
-        changed, killed = changed + 1, killed + (one.run.seconds > limit)
-        before, after = before + (one.run.asked.limit or 0.0) * nodes / 3600, after + limit * nodes / 3600
+        nodes = job.run.asked.work.nodes or 1
+        changed, killed = changed + 1, killed + (job.run.seconds > limit)
+        before, after = before + (job.run.asked.limit or 0.0) * nodes / 3600, after + limit * nodes / 3600
     return Shortened(changed, killed, before, after)
 
 

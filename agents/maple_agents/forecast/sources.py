@@ -113,11 +113,11 @@ def _of_accounting(asked: Asked, scheduler: str, days: int) -> Iterable[Run]:
         return [run for job in choose("pbs").jobs_of(asked.user, ended=True) if (run := of_job(job)) is not None]
     words = ["sacct", "--parsable2", "--user", asked.user, "--name", asked.name, "--starttime", "now-%ddays" % days,
              "--format", ",".join(accounting.SACCT)]  # fmt: skip
-    said = commands.run(words, timeout=SECONDS, env=commands.quiet_environment(os.environ))
-    if said.code:
-        first = (said.err or said.out).strip().partition("\n")[0]
-        raise SchedulerError("sacct", first or "exit code %d" % said.code, "its accounting may be switched off")
-    return list(accounting.read(said.out.splitlines(), "sacct"))
+    answer = commands.run(words, timeout=SECONDS, env=commands.quiet_environment(os.environ))
+    if answer.code:
+        first = (answer.err or answer.out).strip().partition("\n")[0]
+        raise SchedulerError("sacct", first or "exit code %d" % answer.code, "its accounting may be switched off")
+    return list(accounting.read(answer.out.splitlines(), "sacct"))
 
 
 def of_job(job: ScheduledJob) -> Run | None:
@@ -138,11 +138,11 @@ def _scaling(values: Sequence[Value]) -> tuple[tuple[str, str], ...]:
 
 
 def _limit(job: Job) -> float | None:
-    said = job.settings.value("time" if job.submission.scheduler == "slurm" else "walltime")
-    return quantities.asked(said.decode("utf-8", "replace"), job.submission.scheduler) if said else None
+    text = job.settings.value("time" if job.submission.scheduler == "slurm" else "walltime")
+    return quantities.asked(text.decode("utf-8", "replace"), job.submission.scheduler) if text else None
 
 
 def _memory(job: Job) -> int | None:
-    said = job.settings.value("mem")
+    text = job.settings.value("mem")
     unit = "m" if job.submission.scheduler == "slurm" else ""  # where none is written
-    return quantities.size(said.decode("utf-8", "replace"), unit) if said else None
+    return quantities.size(text.decode("utf-8", "replace"), unit) if text else None

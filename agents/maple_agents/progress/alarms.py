@@ -112,7 +112,7 @@ def age_at_limit(course: Course, estimate: Estimate, end: float) -> float | None
     times = sorted(mark.at for mark in course.marks if mark.kind == "checkpoint" and mark.at is not None)
     if not times or end < times[-1]:
         return None
-    between = [two - one for one, two in zip(times, times[1:]) if two - one > 1]
+    between = [two - earlier for earlier, two in zip(times, times[1:]) if two - earlier > 1]
     if not between:
         return end - times[-1]
     return (end - times[-1]) % statistics.median(between)
@@ -138,7 +138,7 @@ def _loss(course: Course) -> Iterator[Alarm]:
 def _behind(course: Course) -> Iterator[Alarm]:
     if len(course.ranks) < 2:
         return
-    steps = [one[1] for one in course.ranks]
+    steps = [row[1] for row in course.ranks]
     first = statistics.median_high(steps)
     apart = [two.step - point.step for point, two in zip(course.points, course.points[1:])]
     line = max(1.0, statistics.median(apart) if apart else 1.0)
@@ -153,6 +153,10 @@ def _slower(course: Course) -> Iterator[Alarm]:
         yield Alarm("slower", "%s now, %s before" % (speed(now), speed(before)), course.last)
 
 
-def shown_at(one: Observation | Mark) -> str:
+def shown_at(line: Observation | Mark) -> str:
     """Return where a line stands, as people and editors write it: `slurm-4711.out:812`."""
-    return "%s:%d" % (one.place.file, one.place.line) if one.place.line else "%s@%d" % (one.place.file, one.place.byte)
+    return (
+        "%s:%d" % (line.place.file, line.place.line)
+        if line.place.line
+        else "%s@%d" % (line.place.file, line.place.byte)
+    )

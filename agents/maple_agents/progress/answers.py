@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 
 from ..diagnose.read.clean_lines import cleaned
 from .alarms import age_at_limit, checkpoint, is_done, silence
-from .values import Mark, Observation, Progress, Reading, Said, Total
+from .values import Announced, Mark, Observation, Progress, Reading, Total
 
 if TYPE_CHECKING:
     from . import shapes  # what is made is checked against it, and a page for people starts without it
@@ -27,12 +27,12 @@ def shown(text: str) -> str:
     return cleaned(text.encode("utf-8", "surrogateescape")).strip()
 
 
-def whole(found: Progress) -> shapes.Whole:
+def whole(state: Progress) -> shapes.Whole:
     """Return all that is known."""
-    run = found.run
+    run = state.run
     return {
         "version": VERSION,
-        "at": found.now,
+        "at": state.now,
         "job": {
             "id": run.job or None,
             "name": shown(run.name) or None,
@@ -43,19 +43,19 @@ def whole(found: Progress) -> shapes.Whole:
             "restarts": run.restarts,
             "nodes": list(run.nodes),
         },
-        "progress": progress(found),
-        "speed": speed(found),
-        "left": eta(found),
-        "loss": loss(found),
-        "checkpoint": last_checkpoint(found),
-        "throughput": throughput(found),
-        "failures": failures(found),
-        "silent": silence(found.course, found.now),
-        "ranks": [{"rank": rank, "step": step, "quote": quote(at)} for rank, step, at in found.course.ranks],
-        "alarms": alarms(found),
-        "done": is_done(found.course) or found.course.ended is not None,
-        "files": [_file(reading) for reading in found.readings],
-        "notes": [shown(note) for note in found.notes],
+        "progress": progress(state),
+        "speed": speed(state),
+        "left": eta(state),
+        "loss": loss(state),
+        "checkpoint": last_checkpoint(state),
+        "throughput": throughput(state),
+        "failures": failures(state),
+        "silent": silence(state.course, state.now),
+        "ranks": [{"rank": rank, "step": step, "quote": quote(at)} for rank, step, at in state.course.ranks],
+        "alarms": alarms(state),
+        "done": is_done(state.course) or state.course.ended is not None,
+        "files": [_file(reading) for reading in state.readings],
+        "notes": [shown(note) for note in state.notes],
     }
 
 
@@ -64,19 +64,19 @@ def _file(reading: Reading) -> shapes.File:
     return {"file": file, "bytes": reading.bytes, "modified": modified, "wrong": wrong}
 
 
-def answer(found: Progress, question: str) -> shapes.Answered:
+def answer(state: Progress, question: str) -> shapes.Answered:
     """Return the answer to one of `QUESTIONS`."""
     questions: dict[str, Callable[[Progress], shapes.Answer]] = {
         "speed": speed, "progress": progress, "eta": eta, "loss": loss, "checkpoint": last_checkpoint,
         "throughput": throughput, "failures": failures,
     }  # fmt: skip
-    job = found.run.job or None
-    return {"version": VERSION, "at": found.now, "job": job, "question": question, "answer": questions[question](found)}
+    job = state.run.job or None
+    return {"version": VERSION, "at": state.now, "job": job, "question": question, "answer": questions[question](state)}
 
 
-def progress(found: Progress) -> shapes.Steps:
+def progress(state: Progress) -> shapes.Steps:
     """Return how far it is: what the line prints, and what that means over the whole run."""
-    course, last, total = found.course, found.course.last, found.course.total
+    course, last, total = state.course, state.course.last, state.course.total
     if last is None:
         return {
             "step": None, "total": None, "fraction": None, "epoch": None, "overall": None, "format": None,
@@ -86,7 +86,7 @@ def progress(found: Progress) -> shapes.Steps:
     return {
         "step": last.step,
         "total": total.steps if total is not None and not of_epoch else None,
-        "fraction": fraction(found),
+        "fraction": fraction(state),
         "epoch": {
             "at": last.epoch,
             "of": last.epochs,
@@ -208,12 +208,12 @@ def alarms(progress: Progress) -> list[shapes.Alarm]:
     return [{"kind": alarm.kind, "says": alarm.says, "quote": quote(alarm.at)} for alarm in progress.alarms]
 
 
-def quote(told: Union[Observation, Mark, Total, Said, None]) -> shapes.Quote | None:
+def quote(line: Union[Observation, Mark, Total, Announced, None]) -> shapes.Quote | None:
     """Return a line with its place, as it may be shown; its number is null where the file is too long to be counted."""
-    if told is None:
+    if line is None:
         return None
-    place = told.place
-    return {"file": shown(place.file), "line": place.line or None, "byte": place.byte, "text": shown(told.text)}
+    place = line.place
+    return {"file": shown(place.file), "line": place.line or None, "byte": place.byte, "text": shown(line.text)}
 
 
 def thinned(values: list[Any], most: int) -> list[Any]:

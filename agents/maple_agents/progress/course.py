@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .series import Series, leading, resolved, series
-from .values import Course, Mark, Observation, Point, Reading, Said, Total
+from .values import Announced, Course, Mark, Observation, Point, Reading, Total
 
 MOST_POINTS = 4000
 MOST_LOSSES = 600
@@ -16,7 +16,7 @@ _ZONE = 900.0  # seconds: zones differ by quarters of an hour
 _FOLLOWING = 3  # lines that must go on from a lower step before it counts as a new start
 
 
-def course(readings: Sequence[Reading], hints: Sequence[Total | Said] = ()) -> Course:
+def course(readings: Sequence[Reading], hints: Sequence[Total | Announced] = ()) -> Course:
     """Return the course that *readings* tell; *hints*: totals and epochs from arguments and configs, the best first."""
     clear = resolved(readings)
     heard = series(clear)
@@ -177,8 +177,8 @@ def _alive_at(clear: Sequence[Reading], lead: Series, last: Observation, shift: 
         if reading.file != lead.reading.file and lead.last.rank is not None:
             continue
         tells: list[Observation | Mark] = [*reading.observations, *reading.marks]
-        times += [one.at + shift for one in tells if one.at is not None]
-        newest = sorted(tells, key=lambda one: one.place.byte)[-1:]
+        times += [line.at + shift for line in tells if line.at is not None]
+        newest = sorted(tells, key=lambda line: line.place.byte)[-1:]
         if newest and newest[0].at is None and reading.modified:
             times.append(reading.modified)
     return max(times, default=None)
@@ -187,13 +187,13 @@ def _alive_at(clear: Sequence[Reading], lead: Series, last: Observation, shift: 
 # What else is known.
 
 
-def _total(lead: Series, clear: Sequence[Reading], hints: Sequence[Total | Said]) -> Total | None:
+def _total(lead: Series, clear: Sequence[Reading], hints: Sequence[Total | Announced]) -> Total | None:
     """Return the steps of the whole run where something tells them."""
     last = next((observation for observation in reversed(lead.lines) if observation.steps), lead.last)
     if last.scope == "run" and last.steps:
         return Total(last.steps, "printed with the step", last.place, last.text)
-    own = [one for one in lead.reading.said if one.name == "steps"] or [
-        one for reading in clear for one in reading.said if one.name == "steps"
+    own = [total for total in lead.reading.said if total.name == "steps"] or [
+        total for reading in clear for total in reading.said if total.name == "steps"
     ]
     if last.scope == "run" and own:
         return Total(own[-1].value, "told before the first step", own[-1].place, own[-1].text)
@@ -203,20 +203,22 @@ def _total(lead: Series, clear: Sequence[Reading], hints: Sequence[Total | Said]
 
 
 def _of_epochs(
-    lead: Series, last: Observation, clear: Sequence[Reading], hints: Sequence[Total | Said]
+    lead: Series, last: Observation, clear: Sequence[Reading], hints: Sequence[Total | Announced]
 ) -> Total | None:
     """Return the total of a series that counts epochs, where their number is known."""
     size = _epoch_size(lead)
     if not size or last.epoch is None:
         return None
     if last.epochs:
-        said = "%d steps an epoch, %d epochs" % (size, last.epochs)
-        return Total(size * int(last.epochs), said, last.place, last.text)
-    told = [one for reading in clear for one in reading.said if one.name == "epochs"]
-    told += [hint for hint in hints if isinstance(hint, Said) and hint.name == "epochs"]
-    if told:
-        one = told[0]
-        return Total(size * one.value, "%d steps an epoch, %d epochs" % (size, one.value), one.place, one.text)
+        words = "%d steps an epoch, %d epochs" % (size, last.epochs)
+        return Total(size * int(last.epochs), words, last.place, last.text)
+    totals = [epochs for reading in clear for epochs in reading.said if epochs.name == "epochs"]
+    totals += [hint for hint in hints if isinstance(hint, Announced) and hint.name == "epochs"]
+    if totals:
+        newest = totals[0]
+        return Total(
+            size * newest.value, "%d steps an epoch, %d epochs" % (size, newest.value), newest.place, newest.text
+        )
     return None
 
 
@@ -244,8 +246,8 @@ def _timed(mark: Mark, points: Sequence[Point], shift: float) -> Mark:
 
 def _steps_of_epoch(clear: Sequence[Reading], total: Total | None) -> float | None:
     """Return how many steps of the whole run an epoch has, where their number was told."""
-    told = [one.value for reading in clear for one in reading.said if one.name == "epochs"]
-    return total.steps / told[-1] if told and total is not None else None
+    epochs = [hint.value for reading in clear for hint in reading.said if hint.name == "epochs"]
+    return total.steps / epochs[-1] if epochs and total is not None else None
 
 
 def _losses(
@@ -278,19 +280,19 @@ def _ranks(heard: Sequence[Series], lead: Series) -> Iterable[tuple[int, float, 
     same = [series for series in heard if series.last.rank is not None and series.last.format == lead.last.format
             and series.last.step is not None and series.last.scope == lead.last.scope]  # fmt: skip
     out: dict[int, tuple[int, float, Observation]] = {}
-    for one in same:
-        steps = _steps(one, ())
-        if steps and one.last.rank is not None:
-            out[one.last.rank] = (one.last.rank, steps[-1][0], one.last)
+    for other in same:
+        steps = _steps(other, ())
+        if steps and other.last.rank is not None:
+            out[other.last.rank] = (other.last.rank, steps[-1][0], other.last)
     return [out[rank] for rank in sorted(out)] if len(out) > 1 else []
 
 
 def _ended(marks: Sequence[Mark], last: Observation | None, clear: Sequence[Reading]) -> Mark | None:
     """Return the line that says that all is done, where no step came behind it."""
-    found = [mark for mark in marks if mark.kind == "ended"]
-    if not found:
+    endings = [mark for mark in marks if mark.kind == "ended"]
+    if not endings:
         return None
-    end = found[-1]
+    end = endings[-1]
     behind = last is not None and last.place.file == end.place.file and last.place.byte > end.place.byte + 4096
     return None if behind else end
 

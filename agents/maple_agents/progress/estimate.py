@@ -37,8 +37,8 @@ class Gap(NamedTuple):
 
 def estimate(course: Course, run: Run, now: float) -> Estimate:
     """Return what follows from *course* at the moment *now*; what cannot be told is None, and *because* says why."""
-    found = gaps(course)
-    step_seconds = _step_seconds(found, course)
+    breaks = gaps(course)
+    step_seconds = _step_seconds(breaks, course)
     because = ""
     if step_seconds is None:
         step_seconds = _printed(course)
@@ -46,12 +46,12 @@ def estimate(course: Course, run: Run, now: float) -> Estimate:
     if step_seconds is None:
         step_seconds = _since_start(course, run)
         because = "the speed is the average since the start" if step_seconds else ""
-    kinds = pauses(found)
-    left = _left(course, step_seconds, kinds, now, found)
+    kinds = pauses(breaks)
+    left = _left(course, step_seconds, kinds, now, breaks)
     return Estimate(
-        step_seconds=step_seconds, pause_seconds=_each(found), pauses=sum(kind.times for kind in kinds),
-        usual_gap=statistics.median(gap.seconds for gap in found) if found else None,
-        longest_gap=max((gap.seconds for gap in found), default=None), left=left,
+        step_seconds=step_seconds, pause_seconds=_each(breaks), pauses=sum(kind.times for kind in kinds),
+        usual_gap=statistics.median(gap.seconds for gap in breaks) if breaks else None,
+        longest_gap=max((gap.seconds for gap in breaks), default=None), left=left,
         ends_at=now + left if left is not None else None, earlier_step_seconds=paces(course)[1],
         because=because if left is not None else _why_not(course, step_seconds),
     )  # fmt: skip
@@ -166,7 +166,7 @@ def pauses(gaps: Sequence[Gap]) -> list[Pauses]:
 
 def _kind(part: Sequence[Gap], gaps: Sequence[Gap]) -> Pauses:
     steps = sorted(gap.step for gap in part)
-    between = [two - one for one, two in zip(steps, steps[1:])]
+    between = [two - earlier for earlier, two in zip(steps, steps[1:])]
     first, now = gaps[0].step - gaps[0].steps, gaps[-1].step
     every = statistics.median(between) if between else max(steps[0] - first, now - steps[0])
     return Pauses(len(part), statistics.median(gap.extra for gap in part), every, steps[-1])
@@ -196,10 +196,10 @@ def _left(
 
 def _printed(course: Course) -> float | None:
     """Return the median of what the last lines print as the time of a step."""
-    told = [point.at.step_seconds for point in course.points[-LAST:] if point.at.step_seconds]
-    if not told and course.last is not None and course.last.step_seconds:
-        told = [course.last.step_seconds]
-    return statistics.median(told) if told else None
+    seconds = [point.at.step_seconds for point in course.points[-LAST:] if point.at.step_seconds]
+    if not seconds and course.last is not None and course.last.step_seconds:
+        seconds = [course.last.step_seconds]
+    return statistics.median(seconds) if seconds else None
 
 
 def _since_start(course: Course, run: Run) -> float | None:

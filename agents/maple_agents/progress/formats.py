@@ -107,10 +107,10 @@ FIRST = ("megatron", "nanotron", "torchtitan", "verl", "ray", "deepspeed", "hf_t
 
 def sheets() -> dict[str, Sheet]:
     """Return every file in force by its name. Raises `ValueError`: a line for each mistake, with file and key path."""
-    found = {name: tables.read(Sheet, path) for name, path in tables.paths("progress").items()}
-    for name, sheet in found.items():
+    files = {name: tables.read(Sheet, path) for name, path in tables.paths("progress").items()}
+    for name, sheet in files.items():
         _check(name, sheet)
-    return found
+    return files
 
 
 @cache
@@ -119,12 +119,12 @@ def formats(own: tuple[str, ...] = ()) -> Formats:
     return compiled(sheets(), own)
 
 
-def compiled(found: dict[str, Sheet], own: Sequence[str] = ()) -> Formats:
+def compiled(files: dict[str, Sheet], own: Sequence[str] = ()) -> Formats:
     """Return sheets and own patterns, ready for use. Raises `ValueError` for what is no pattern."""
-    order = [*[name for name in FIRST if name in found], *[name for name in found if name not in FIRST]]
+    order = [*[name for name in FIRST if name in files], *[name for name in files if name not in FIRST]]
     known = [_known(OWN, _of_user(pattern)) for pattern in own]
-    known += [_known(name, form) for name in order for form in found[name].line]
-    bars = tuple((bar, _optional(bar.described), _optional(bar.holds)) for name in order for bar in found[name].bar)
+    known += [_known(name, form) for name in order for form in files[name].line]
+    bars = tuple((bar, _optional(bar.described), _optional(bar.holds)) for name in order for bar in files[name].bar)
     return _made(known, bars)
 
 
@@ -132,8 +132,8 @@ def _made(
     known: Sequence[Known], bars: tuple[tuple[Bar, re.Pattern[str] | None, re.Pattern[str] | None], ...]
 ) -> Formats:
     words: dict[str, list[int]] = {}
-    for at, one in enumerate(known):
-        for word in one.form.holds:
+    for at, row in enumerate(known):
+        for word in row.form.holds:
             words.setdefault(word, []).append(at)
     shortest = [word for word in words if not any(other in word for other in words.keys() - {word})]
     holds = tuple(sorted(word.encode() for word in shortest))
@@ -148,12 +148,12 @@ def _of_user(pattern: str) -> Form:
         raise ValueError("no regular expression: %s" % error) from None
     if "step" not in named and "epoch" not in named:
         raise ValueError("it names neither (?P<step>…) nor (?P<epoch>…)")
-    unit = next((one for one in ("step_seconds", "ms") if one in named), "")
+    unit = next((kind for kind in ("step_seconds", "ms") if kind in named), "")
     return Form(kind="step", holds=[""], pattern=pattern, counts="run", unit=unit)
 
 
 def _known(name: str, form: Form) -> Known:
-    return Known(name, form, re.compile(form.pattern), tuple(re.compile(one) for one in form.also))
+    return Known(name, form, re.compile(form.pattern), tuple(re.compile(pattern) for pattern in form.also))
 
 
 def _optional(pattern: str) -> re.Pattern[str] | None:
@@ -199,10 +199,10 @@ def _of_file(path: str) -> list[str]:
         return []
     try:
         table = tomllib.loads(source.decode("utf-8")).get("progress", {})
-        found = Patterns.model_validate(table)
+        patterns_table = Patterns.model_validate(table)
     except ValueError as error:
         raise Complaint("%s: [progress]: %s" % (path, str(error).split("\n")[0]), "see man maple-progress") from error
-    patterns = [found.pattern] if isinstance(found.pattern, str) else found.pattern
+    patterns = [patterns_table.pattern] if isinstance(patterns_table.pattern, str) else patterns_table.pattern
     for pattern in patterns:
         try:
             formats((pattern,))

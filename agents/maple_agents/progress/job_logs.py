@@ -16,30 +16,30 @@ from ..diagnose.gather import by_files, by_job
 from ..diagnose.gather.log_of_job import with_submitted
 from ..diagnose.gather.sources.job_facts import name_of
 from ..diagnose.values import Case
-from .values import Place, Run, Said, Total
+from .values import Announced, Place, Run, Total
 
 MOST_FILES = 64
 MOST_JOBS = 12  # of the user's running ones that are looked at: each costs the scheduler a question
 _READ = ("stdout", "stderr", "both", "rank")
 
 
-class Found(NamedTuple):
+class JobLogs(NamedTuple):
     """A job, the files that it writes to with the rank of each, what its script says, and the script's path."""
 
     run: Run
     files: tuple[str, ...]
     ranks: tuple[Optional[int], ...]
-    hints: tuple["Total | Said", ...] = ()
+    hints: tuple["Total | Announced", ...] = ()
     script: str = ""
     missing: tuple[str, ...] = ()
 
 
-def of_job(job: str, scheduler: Optional[Scheduler] = None, environ: Optional[Mapping[str, str]] = None) -> Found:
+def of_job(job: str, scheduler: Optional[Scheduler] = None, environ: Optional[Mapping[str, str]] = None) -> JobLogs:
     """Return what is known of the caller's own job. Raises `Complaint`."""
     return _found(by_job(job, scheduler=scheduler, environ=environ))
 
 
-def of_files(logs: Sequence[str]) -> Found:
+def of_files(logs: Sequence[str]) -> JobLogs:
     """Return what is known of logs that are named. Raises `Complaint` where none can be read."""
     return _found(with_submitted(by_files(logs), logs, None))
 
@@ -55,7 +55,7 @@ def running(scheduler: Optional[Scheduler] = None, environ: Optional[Mapping[str
     return sorted(own, key=lambda job: job.started or 0, reverse=True)
 
 
-def _found(case: Case) -> Found:
+def _found(case: Case) -> JobLogs:
     ended = case.ended
     read = [log_file for log_file in case.logs if log_file.role in _READ][:MOST_FILES]
     values = said(case.asked)
@@ -64,7 +64,7 @@ def _found(case: Case) -> Found:
         gpus=_number(values, "gpus"), restarts=ended.restarts, nodes=ended.nodes,
     )  # fmt: skip
     script = os.fsdecode(os.path.join(case.asked.cwd, case.asked.path)) if case.asked is not None else ""
-    return Found(
+    return JobLogs(
         run, tuple(log_file.path for log_file in read), tuple(log_file.rank for log_file in read),
         tuple(hints(values, script)), script, case.missing,
     )  # fmt: skip
@@ -83,7 +83,7 @@ def said(asked: Optional[Submission]) -> tuple[Value, ...]:
         return ()
 
 
-def hints(values: Sequence[Value], script: str) -> Iterator["Total | Said"]:
+def hints(values: Sequence[Value], script: str) -> Iterator["Total | Announced"]:
     """Yield the totals that these tell, each with its place."""
     for value in values:
         place = Place(value.file or os.path.basename(script) or "the script", value.line)
@@ -92,9 +92,9 @@ def hints(values: Sequence[Value], script: str) -> Iterator["Total | Said"]:
         if value.name == "steps" and number:
             yield Total(number, "as its %s say" % ("arguments" if value.by == "arguments" else "files"), place, text)
         elif value.name == "epochs" and number:
-            yield Said("epochs", number, place, text)
+            yield Announced("epochs", number, place, text)
 
 
 def _number(values: Sequence[Value], name: str) -> Optional[int]:
-    found = next((value.value for value in values if value.name == name), "")
-    return int(found) if found.isascii() and found.isdigit() and len(found) < 12 else None
+    text = next((value.value for value in values if value.name == name), "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else None

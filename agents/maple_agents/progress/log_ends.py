@@ -16,9 +16,9 @@ from .alarms import alarms
 from .course import course
 from .estimate import estimate
 from .formats import Formats
-from .recognition import Lines, Told
+from .recognition import Lines, Sign
 from .tails import Window
-from .values import Mark, Observation, Progress, Reading, Run, Said, Total
+from .values import Announced, Mark, Observation, Progress, Reading, Run, Total
 
 MOST_PIECES = 40_000  # of one file that are looked at
 UNKNOWN = Run()
@@ -30,7 +30,7 @@ def progress(
     formats: Formats,
     now: float,
     run: Run = UNKNOWN,
-    hints: Sequence[Total | Said] = (),
+    hints: Sequence[Total | Announced] = (),
     ranks: Sequence[int | None] = (),
 ) -> Progress:
     """Return how far the program is that writes to *paths*. *ranks*: of files that are one rank's. Raises nothing."""
@@ -43,7 +43,7 @@ def concluded(
     readings: Sequence[Reading],
     now: float,
     run: Run = UNKNOWN,
-    hints: Sequence[Total | Said] = (),
+    hints: Sequence[Total | Announced] = (),
 ) -> Progress:
     """Return what follows from *readings*."""
     the_course = course(readings, hints)
@@ -64,14 +64,14 @@ def read(path: str, formats: Formats, rank: int | None = None, name: str = "") -
         return Reading(shown, rank=rank, wrong=why.lower())
     with source.file:
         first = tails.head(source)
-        told = _end(source, first, Lines(shown, source.modified, formats), formats)
-    is_long = any(isinstance(line, Observation) for line in told)  # then the beginning tells of totals alone
+        tail = _end(source, first, Lines(shown, source.modified, formats), formats)
+    is_long = any(isinstance(line, Observation) for line in tail)  # then the beginning tells of totals alone
     known = formats.once() if is_long else formats
     begun = _of_window(first, Lines(shown, source.modified, known), known, MOST_PIECES)
-    return _reading(shown, [*begun, *told], rank, source.modified, source.bytes)
+    return _reading(shown, [*begun, *tail], rank, source.modified, source.bytes)
 
 
-def _end(source: tails.Opened, first: Window, lines: Lines, formats: Formats) -> list[Told]:
+def _end(source: tails.Opened, first: Window, lines: Lines, formats: Formats) -> list[Sign]:
     """Return what stands in the end of a file, in its order."""
     windows: list[Window] = []
     count = 0
@@ -81,28 +81,28 @@ def _end(source: tails.Opened, first: Window, lines: Lines, formats: Formats) ->
         if count >= tails.ENOUGH:
             break
     windows = tails.numbered(source, first, windows)
-    told: list[Told] = []
+    rows: list[Sign] = []
     for window in windows:
-        told += _of_window(window, lines, formats, MOST_PIECES)
-    return told
+        rows += _of_window(window, lines, formats, MOST_PIECES)
+    return rows
 
 
-def _of_window(window: Window, lines: Lines, formats: Formats, most: int) -> list[Told]:
-    found: list[Told] = []
+def _of_window(window: Window, lines: Lines, formats: Formats, most: int) -> list[Sign]:
+    rows: list[Sign] = []
     for count, piece in enumerate(tails.pieces(window, formats.holds)):
         if count >= most:
             break
-        found += lines.told(piece)
-    return found
+        rows += lines.told(piece)
+    return rows
 
 
-def _reading(file: str, told: Sequence[Told], rank: int | None, modified: float, size: int) -> Reading:
-    seen = [line for line in told if isinstance(line, Observation)]
+def _reading(file: str, lines: Sequence[Sign], rank: int | None, modified: float, size: int) -> Reading:
+    seen = [line for line in lines if isinstance(line, Observation)]
     return Reading(
         file,
         tuple(_ranked(seen, rank)),
-        tuple(line for line in told if isinstance(line, Mark)),
-        tuple(line for line in told if isinstance(line, Said)),
+        tuple(line for line in lines if isinstance(line, Mark)),
+        tuple(line for line in lines if isinstance(line, Announced)),
         modified,
         size,
         rank,
@@ -121,8 +121,8 @@ def _ranked(seen: Sequence[Observation], rank: int | None) -> Iterable[Observati
 def _rank(text: str, used: Labels) -> int | None:
     if not _LABELLED.match(text):
         return None
-    told = prefix(text[:200], used, None)
-    return told.rank if told.rank is not None else told.local
+    labels = prefix(text[:200], used, None)
+    return labels.rank if labels.rank is not None else labels.local
 
 
 def names(paths: Sequence[str]) -> dict[str, str]:

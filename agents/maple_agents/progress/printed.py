@@ -24,8 +24,8 @@ def number(text: str | None) -> float | None:
 
 def whole(text: str | None) -> int | None:
     """Return a whole number below 10¹⁵, None for anything else; 1.2K is 1200."""
-    found = number(text)
-    return int(found) if found is not None and found == found and 0 <= found < 1e15 and found == int(found) else None
+    value = number(text)
+    return int(value) if value is not None and value == value and 0 <= value < 1e15 and value == int(value) else None
 
 
 def seconds(text: str | None) -> float | None:

@@ -15,7 +15,7 @@ from ..diagnose.read.units.clocks import Clock
 from . import printed
 from .formats import Bar, Formats, Known
 from .tails import Piece
-from .values import Mark, Observation, Place, Role, Said, Scope, Speed
+from .values import Announced, Mark, Observation, Place, Role, Scope, Speed
 
 _NEAR = 120  # characters in which a time is looked for
 _DATED = re.compile(r"\d{4}[-/]\d\d[-/]\d\d[ T_]|\d\d/\d\d/\d{4}[ T_]")
@@ -32,12 +32,12 @@ def printed_time(text: str, clock: Clock) -> float | None:
         return moment.at if moment is not None and moment.dated else None
     glog = _GLOG.search(near)
     if glog:
-        said = clock.month_day(glog["day"], glog["clock"])
-        return said.at if said is not None and said.dated else None
+        stamp = clock.month_day(glog["day"], glog["clock"])
+        return stamp.at if stamp is not None and stamp.dated else None
     return None
 
 
-Told = Union[Observation, Mark, Said]
+Sign = Union[Observation, Mark, Announced]
 MOST = 4096  # characters of a piece that are looked at
 _ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]")
 _LOSS = re.compile(
@@ -54,7 +54,7 @@ class Lines:
     def __init__(self, file: str, modified: float, formats: Formats) -> None:
         self._file, self._clock, self._formats = file, Clock(modified), formats
 
-    def told(self, piece: Piece) -> Iterator[Told]:
+    def told(self, piece: Piece) -> Iterator[Sign]:
         """Yield what a piece tells. One that is not closed may be torn: only what ends with its own sign counts."""
         text = piece.raw[: 4 * MOST].decode("utf-8", "replace")
         if "\x1b" in text:
@@ -62,13 +62,13 @@ class Lines:
         text, place = text[:MOST], Place(self._file, piece.line, piece.byte)
         at = 0
         while at < len(text):
-            found = self._first(text, at, piece.closed)
-            if found is None:
+            hit = self._first(text, at, piece.closed)
+            if hit is None:
                 return
-            known, match = found
-            told = self._made(known, match, text, place)
-            if told is not None:
-                yield told
+            known, match = hit
+            line = self._made(known, match, text, place)
+            if line is not None:
+                yield line
             if not known.form.open or match.end() <= at:
                 return
             at = match.end()
@@ -95,7 +95,7 @@ class Lines:
                     return known, match
         return None
 
-    def _made(self, known: Known, match: re.Match[str], text: str, place: Place) -> Told | None:
+    def _made(self, known: Known, match: re.Match[str], text: str, place: Place) -> Sign | None:
         groups = match.groupdict()
         for pattern in known.also:
             more = pattern.search(text)
@@ -139,15 +139,15 @@ class Lines:
 
 def _count(text: str | None) -> int | None:
     """Return a count as a bar prints it; one in thousands (8.89G) is of bytes or the like, and near enough."""
-    found = printed.number(text)
-    return int(found) if found is not None and math.isfinite(found) and 0 <= found < 1e15 else None
+    value = printed.number(text)
+    return int(value) if value is not None and math.isfinite(value) and 0 <= value < 1e15 else None
 
 
-def _said(groups: dict[str, str | None], place: Place, text: str) -> Said | None:
+def _said(groups: dict[str, str | None], place: Place, text: str) -> Announced | None:
     for name in ("total", "epochs"):
-        found = printed.whole(groups.get(name))
-        if found:
-            return Said("steps" if name == "total" else "epochs", found, place, text)
+        value = printed.whole(groups.get(name))
+        if value:
+            return Announced("steps" if name == "total" else "epochs", value, place, text)
     return None
 
 

@@ -40,7 +40,7 @@ def resolved(readings: Sequence[Reading]) -> list[Reading]:
 
 def series(readings: Iterable[Reading]) -> list[Series]:
     """Return the series of training in resolved readings, one for each kind of line, file and rank."""
-    found: dict[tuple[object, ...], list[Observation]] = {}
+    lines_of: dict[tuple[object, ...], list[Observation]] = {}
     of: dict[tuple[object, ...], Reading] = {}
     for reading in readings:
         for observation in reading.observations:
@@ -54,9 +54,9 @@ def series(readings: Iterable[Reading]) -> list[Series]:
                     observation.step is None,
                     steps,
                 )
-                found.setdefault(key, []).append(observation)
+                lines_of.setdefault(key, []).append(observation)
                 of[key] = reading
-    return [Series(of[key], tuple(lines)) for key, lines in found.items()]
+    return [Series(of[key], tuple(lines)) for key, lines in lines_of.items()]
 
 
 def leading(series: Sequence[Series]) -> Series | None:
@@ -70,10 +70,10 @@ def _worth(series: Series) -> tuple[object, ...]:
     last = series.last
     steps = last.step is not None
     counted = steps and last.scope == "run"
-    told = last.steps is not None and counted
+    ends = last.steps is not None and counted
     still = len({line.step for line in series.lines}) < 2
-    stale = told and still and (last.step == last.steps or last.step == 0)  # over before this began, or never moved
-    return (steps, counted and not stale, told and not stale, round(series.reading.modified / 600), _progress(series),
+    stale = ends and still and (last.step == last.steps or last.step == 0)  # over before this began, or never moved
+    return (steps, counted and not stale, ends and not stale, round(series.reading.modified / 600), _progress(series),
             last.place.byte, -(last.rank or 0))  # fmt: skip
 
 
@@ -131,9 +131,9 @@ def _claimed(
         return replace(observation, role="evaluation" if begun else "preparation", scope="part")
     if counts == "run":
         return replace(observation, scope="run")
-    told = epoch.epoch if epoch is not None else None
+    number = epoch.epoch if epoch is not None else None
     epochs = epoch.epochs if epoch is not None else None
-    return replace(observation, scope="epoch", epoch=told, epochs=epochs, epoch_base=epoch.epoch_base if epoch else 1)
+    return replace(observation, scope="epoch", epoch=number, epochs=epochs, epoch_base=epoch.epoch_base if epoch else 1)
 
 
 def _unclaimed(observation: Observation) -> Observation:
@@ -147,15 +147,15 @@ def _main(bare: Sequence[Observation], lines: Sequence[Observation], reading: Re
     A total that was told in words is it. Else the one within which others came and went; else the last that was not
     done when another began; else the last.
     """
-    told = {one.value for one in reading.said if one.name == "steps"}
-    known = [one.steps for one in bare if one.steps in told]
+    totals = {total.value for total in reading.said if total.name == "steps"}
+    known = [bar.steps for bar in bare if bar.steps in totals]
     if known:
         return known[-1]
     around = _around(bare)
     if around is not None:
         return around
     evaluated = _evaluated(bare, reading.marks)
-    rest = [one for one in bare if one.place.byte not in evaluated] or (list(bare) if not evaluated else [])
+    rest = [bar for bar in bare if bar.place.byte not in evaluated] or (list(bare) if not evaluated else [])
     if not rest:
         return -1  # only bars of evaluations
     last = rest[-1]
@@ -168,33 +168,33 @@ def _main(bare: Sequence[Observation], lines: Sequence[Observation], reading: Re
 def _around(bare: Sequence[Observation]) -> int | None:
     """Return the total of a bar that went on after another bar had come in between, the last such."""
     seen: dict[int | None, int] = {}
-    found: int | None = None
+    total: int | None = None
     before: Observation | None = None
     for observation in bare:
         if before is not None and observation.steps != before.steps:
             earlier = seen.get(observation.steps)
             if earlier is not None and observation.step is not None and observation.step >= earlier > 0:
-                found = observation.steps
+                total = observation.steps
         seen[observation.steps] = observation.step or 0
         before = observation
-    return found
+    return total
 
 
 def _evaluated(bare: Sequence[Observation], marks: Sequence[Mark]) -> set[int]:
     """Return the places of bars that follow the heading of an evaluation, before any other total."""
     heads = [mark.place.byte for mark in marks if mark.kind == "evaluation" and "Running" in mark.text]
-    found: set[int] = set()
+    places: set[int] = set()
     for head in heads:
         behind = [observation for observation in bare if observation.place.byte > head]
         for observation in behind:
             if observation.steps != behind[0].steps:
                 break
-            found.add(observation.place.byte)
-    before = {observation.steps for observation in bare if observation.place.byte not in found}
+            places.add(observation.place.byte)
+    before = {observation.steps for observation in bare if observation.place.byte not in places}
     return {
         observation.place.byte
         for observation in bare
-        if observation.place.byte in found and observation.steps not in before
+        if observation.place.byte in places and observation.steps not in before
     }
 
 
@@ -203,14 +203,14 @@ def _is_of_epoch(bare: Sequence[Observation], main: int | None, of_epochs: bool,
 
     A total that was told in words proves a bar of the run, as the Trainer of transformers does.
     """
-    if main is not None and any(one.name == "steps" and one.value == main for one in reading.said):
+    if main is not None and any(total.name == "steps" and total.value == main for total in reading.said):
         return False
     own = [observation for observation in bare if observation.steps == main]
     again = any(
         _is_done(observation) and (two.step or 0) < _AGAIN * (observation.step or 0)
         for observation, two in zip(own, own[1:])
     )
-    return again or of_epochs or any(one.name == "epochs" and one.value > 1 for one in reading.said)
+    return again or of_epochs or any(total.name == "epochs" and total.value > 1 for total in reading.said)
 
 
 def _is_done(observation: Observation) -> bool:

@@ -91,11 +91,11 @@ def numbered(source: Opened, first: Window, windows: list[Window]) -> list[Windo
     if begin > COUNTED:
         return windows
     line = 1 + first.data.count(b"\n") + _line_feeds(source.file, len(first.data), begin)
-    found = []
+    counted = []
     for window in windows:
-        found.append(Window(window.data, window.byte, line, window.last))
+        counted.append(Window(window.data, window.byte, line, window.last))
         line += window.data.count(b"\n")
-    return found
+    return counted
 
 
 def pieces(window: Window, holds: Sequence[bytes]) -> Iterator[Piece]:
@@ -119,13 +119,13 @@ def _places(data: bytes, holds: Sequence[bytes]) -> list[int]:
     """Return where any of *holds* stands; one search for each is much faster than one for all."""
     if b"" in holds:
         return [0, *(match.end() for match in _END.finditer(data))]
-    found: set[int] = set()
+    places: set[int] = set()
     for word in holds:
         at, count = data.rfind(word), 0
         while at >= 0 and count < MOST_PLACES:
-            found.add(at)
+            places.add(at)
             at, count = data.rfind(word, 0, at), count + 1
-    return sorted(found)
+    return sorted(places)
 
 
 def _begin(data: bytes, least: int, at: int) -> int:
@@ -148,12 +148,12 @@ def _read(file: BinaryIO, begin: int, count: int) -> bytes:
 def _line_feeds(file: BinaryIO, begin: int, end: int) -> int:
     """Return how many line feeds stand between two places of a file."""
     file.seek(begin)
-    buffer, found, left = bytearray(1 << 20), 0, end - begin
+    buffer, feeds, left = bytearray(1 << 20), 0, end - begin
     view = memoryview(buffer)
     while left > 0:
         count = file.readinto(view[: min(left, len(buffer))])  # type: ignore[attr-defined]
         if not count:
             break
-        found += buffer.count(b"\n", 0, count)
+        feeds += buffer.count(b"\n", 0, count)
         left -= count
-    return found
+    return feeds

@@ -74,7 +74,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Announced:
     """A number that was told once, with its place: a total, a count of epochs."""
 
     name: Literal["steps", "epochs"]
@@ -93,7 +93,7 @@ class Reading:
     file: str
     observations: tuple[Observation, ...] = ()
     marks: tuple[Mark, ...] = ()
-    said: tuple[Said, ...] = ()
+    said: tuple[Announced, ...] = ()
     modified: float = 0.0
     bytes: int = 0
     rank: int | None = None

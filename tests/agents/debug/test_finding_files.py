@@ -19,7 +19,7 @@ from maple_agents.diagnose.gather import by_files, by_job, cases, offline, place
 from maple_agents.diagnose.gather.cases import with_script
 from maple_agents.diagnose.gather.name_patterns import Walk
 from maple_agents.diagnose.gather.sources import from_slurm
-from maple_agents.diagnose.gather.sources.job_facts import Told, together
+from maple_agents.diagnose.gather.sources.job_facts import JobFacts, together
 from maple_agents.diagnose.gather.sources.submission import asked
 from maple_agents.diagnose.values import Case
 from maple_submit_filter.answer.decision import decide
@@ -190,7 +190,7 @@ def test_a_masked_script_is_made_whole_from_its_file(tmp_path: Path) -> None:
     """Where the file is the same but for what is masked; else it says so."""
     path = tmp_path / "job.sh"
     path.write_bytes(SCRIPT)
-    told = Told(script=MASKED, path=str(path))
+    told = JobFacts(script=MASKED, path=str(path))
     assert with_script(told, None).script == SCRIPT and with_script(told, None).notes == ()
     path.write_bytes(SCRIPT.replace(b"--nodes=2", b"--nodes=3"))
     made = with_script(told, None)
@@ -202,9 +202,9 @@ def test_the_closing_line_of_a_repaired_script_leads_to_what_the_user_wrote(tmp_
     path = tmp_path / "job.sh"
     path.write_bytes(SCRIPT)
     sent = close(SCRIPT.replace(b"srun", b"srun -n2"), ["MPL301"], "abc", hashlib.sha256(SCRIPT).hexdigest())
-    assert with_script(Told(script=sent, path=str(path)), None).before == SCRIPT
+    assert with_script(JobFacts(script=sent, path=str(path)), None).before == SCRIPT
     path.write_bytes(SCRIPT + b"\n")
-    assert with_script(Told(script=sent, path=str(path)), None).before is None
+    assert with_script(JobFacts(script=sent, path=str(path)), None).before is None
 
 
 def test_an_owner_is_not_shown_a_script_that_he_may_not_read(tmp_path: Path) -> None:
@@ -212,8 +212,8 @@ def test_an_owner_is_not_shown_a_script_that_he_may_not_read(tmp_path: Path) -> 
     path = tmp_path / "job.sh"
     path.write_bytes(SCRIPT)
     path.chmod(0o600)
-    assert with_script(Told(path=str(path)), os.getuid() + 1).script is None
-    assert with_script(Told(path=str(path)), os.getuid()).script == SCRIPT
+    assert with_script(JobFacts(path=str(path)), os.getuid() + 1).script is None
+    assert with_script(JobFacts(path=str(path)), os.getuid()).script == SCRIPT
 
 
 # --- what is told together --------------------------------------------------------------------------------------
@@ -221,22 +221,22 @@ def test_an_owner_is_not_shown_a_script_that_he_may_not_read(tmp_path: Path) -> 
 
 def test_the_first_that_says_anything_holds() -> None:
     """State and exit code come from one source, so that they fit each other; reasons are gathered."""
-    slurm = Told(by="Slurm", state="failed", signal=9, reason="NonZeroExitCode", nodes=("n1",), missing=("a",))
-    maple = Told(
+    slurm = JobFacts(by="Slurm", state="failed", signal=9, reason="NonZeroExitCode", nodes=("n1",), missing=("a",))
+    maple = JobFacts(
         by="Maple", state="completed", exit_code=0, reason="NonZeroExitCode, x", script=b"#!", missing=("a", "b")
     )
     both = together([slurm, maple])
     assert (both.by, both.state, both.exit_code, both.signal) == ("Slurm", "failed", None, 9)
     assert (both.reason, both.script, both.missing) == ("NonZeroExitCode, x", b"#!", ("a", "b"))
-    assert together([Told(state="unknown"), maple]).exit_code == 0
-    assert not Told(id="1", missing=("x",)).knows
+    assert together([JobFacts(state="unknown"), maple]).exit_code == 0
+    assert not JobFacts(id="1", missing=("x",)).knows
 
 
 def test_secrets_in_lines_for_people_are_masked(tmp_path: Path) -> None:
     """In names of files that a script writes to, and in the scheduler's own words."""
     token = "hf_" + "abcdefghijklmnopqrstuvwxyz" + "01234567"
     script = b"#!/bin/bash\npython t.py > log.%s\n" % token.encode()
-    told = Told(
+    told = JobFacts(
         scheduler="slurm", id="1", state="failed", nodes=("n",), script=script, work_dir=str(tmp_path),
         reason="Comment %s" % token, missing=("at https://me:secret@host/x",), stdout="/dev/null",
     )  # fmt: skip
@@ -250,7 +250,7 @@ def test_a_file_server_that_does_not_answer_is_given_up(tmp_path: Path, monkeypa
     over = threading.Event()
     monkeypatch.setattr(cases, "SECONDS", 0.2)
     monkeypatch.setattr(Walk, "files", lambda self, path: over.wait(30) and iter(()))
-    told = Told(scheduler="slurm", id="1", state="failed", nodes=("n",), work_dir=str(tmp_path), exit_code=1)
+    told = JobFacts(scheduler="slurm", id="1", state="failed", nodes=("n",), work_dir=str(tmp_path), exit_code=1)
     case = cases.case_of(told, "generic-slurm")
     over.set()
     assert case.ended.exit_code == 1 and case.logs == () and "a file server does not answer" in case.missing[0]
@@ -261,7 +261,7 @@ def test_a_restarted_jobs_output_may_hold_earlier_runs(tmp_path: Path, mode: str
     """Where it is appended to."""
     (tmp_path / "slurm-1.out").write_text("x\n")
     script = b"#!/bin/bash\n#SBATCH --open-mode=%s\nsrun python t.py\n" % mode.encode()
-    told = Told(
+    told = JobFacts(
         scheduler="slurm", id="1", state="failed", nodes=("n",), work_dir=str(tmp_path), script=script, restarts=2
     )
     case = cases.case_of(told, "generic-slurm")
@@ -271,7 +271,7 @@ def test_a_restarted_jobs_output_may_hold_earlier_runs(tmp_path: Path, mode: str
 
 def test_the_task_of_an_array_that_the_command_line_made_is_asked_for_again(tmp_path: Path) -> None:
     """`sbatch --array=1-9 job.sh`, of which nobody stored the words: the one task is what failed."""
-    told = Told(
+    told = JobFacts(
         scheduler="slurm", id="7_3", index=3, array="7", script=SCRIPT, path="/x/job.sh", shape=(("nodes", "2"),)
     )
     made = asked(told, GENERIC_SLURM)
@@ -280,31 +280,31 @@ def test_the_task_of_an_array_that_the_command_line_made_is_asked_for_again(tmp_
 
 def test_a_part_of_a_heterogeneous_job_concludes_nothing() -> None:
     """Its script may be that of all parts: it is left alone."""
-    made = asked(Told(scheduler="slurm", id="7+1", script=SCRIPT, path="/x/job.sh", work_dir="/x"), GENERIC_SLURM)
+    made = asked(JobFacts(scheduler="slurm", id="7+1", script=SCRIPT, path="/x/job.sh", work_dir="/x"), GENERIC_SLURM)
     assert made is not None and decide(made, GENERIC_SLURM).verdict == "unread"
 
 
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
-        (Told(partition="gpuA100x4"), 40 << 30),
-        (Told(partition="gpuA40x4"), 48 << 30),
-        (Told(partition="nope"), None),
-        (Told(), None),
+        (JobFacts(partition="gpuA100x4"), 40 << 30),
+        (JobFacts(partition="gpuA40x4"), 48 << 30),
+        (JobFacts(partition="nope"), None),
+        (JobFacts(), None),
     ],
 )
-def test_the_memory_of_a_gpu_is_that_of_the_partitions_nodes(told: Told, expected: int) -> None:
+def test_the_memory_of_a_gpu_is_that_of_the_partitions_nodes(told: JobFacts, expected: int) -> None:
     """Where it is not known which nodes, it is not known."""
-    site = places.site_for(Told(scheduler="slurm"), "ncsa-delta").site
+    site = places.site_for(JobFacts(scheduler="slurm"), "ncsa-delta").site
     assert places.gpu_memory(told, site) == expected
 
 
 def test_the_site_fits_the_jobs_scheduler() -> None:
     """A generic one gives way; another is refused."""
-    assert places.site_for(Told(scheduler="pbs"), "generic-slurm").site.id == "generic-pbs"
-    assert places.site_for(Told(scheduler="pbs", site="alcf-polaris"), None).site.id == "alcf-polaris"
+    assert places.site_for(JobFacts(scheduler="pbs"), "generic-slurm").site.id == "generic-pbs"
+    assert places.site_for(JobFacts(scheduler="pbs", site="alcf-polaris"), None).site.id == "alcf-polaris"
     with pytest.raises(Complaint):
-        places.site_for(Told(scheduler="pbs"), "ncsa-delta")
+        places.site_for(JobFacts(scheduler="pbs"), "ncsa-delta")
 
 
 # --- what schedulers print -------------------------------------------------------------------------------------

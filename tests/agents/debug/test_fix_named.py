@@ -12,7 +12,7 @@ from maple_agents.cli.fix import argument as fix_named
 from maple_agents.cli.fix.argument import named
 from maple_agents.diagnose.explanation import case_of
 from maple_agents.diagnose.gather.sources import from_memory
-from maple_agents.diagnose.gather.sources.job_facts import Told
+from maple_agents.diagnose.gather.sources.job_facts import JobFacts
 
 SCRIPT = "#!/bin/bash\n#SBATCH --nodes=2\nsrun python train.py\n"
 
@@ -75,7 +75,7 @@ def test_a_job_stays_a_job(folder: Path, job: str | None) -> None:
 
 def remembered(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """The service knows job 4711, which was submitted in that folder; nobody else does."""
-    told = Told(
+    told = JobFacts(
         by="Maple", id="4711", scheduler="slurm", script=SCRIPT.encode(), path="train.sh", work_dir=str(folder),
         state="failed", exit_code=1, argv=(b"sbatch", b"--nodes=4", b"train.sh"), exact=True,
     )  # fmt: skip

@@ -15,7 +15,7 @@ from maple_agents.cli.history import history_page
 from maple_agents.diagnose.explanation import case_of, explained
 from maple_agents.diagnose.gather import refused
 from maple_agents.diagnose.gather.sources import from_memory
-from maple_agents.diagnose.gather.sources.job_facts import Told
+from maple_agents.diagnose.gather.sources.job_facts import JobFacts
 from maple_submit_filter.types.job_records import Record
 
 from tests.secrets import SECRETS, leaked
@@ -39,9 +39,9 @@ def record(at: float = 0.0, joined: str = "none", job: str = "", verdict: str = 
     )  # fmt: skip
 
 
-def told(*words: bytes, script: bytes = SCRIPT) -> Told:
+def told(*words: bytes, script: bytes = SCRIPT) -> JobFacts:
     """What the service has of it."""
-    return Told(
+    return JobFacts(
         by="Maple", scheduler="slurm", name="job.sh", script=script, path="/nowhere/job.sh", work_dir="/nowhere",
         argv=(b"sbatch", *words), exact=True, owner=os.getuid(),
     )  # fmt: skip
@@ -127,7 +127,7 @@ def test_who_is_late_or_takes_it_now_refuses_nothing(slurm: Path, monkeypatch: p
 
 def test_pbs_has_no_such_question(slurm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So nobody is asked; and its list says so in a line."""
-    of_pbs = Told(by="Maple", scheduler="pbs", script=SCRIPT, argv=(b"qsub", b"job.sh"))
+    of_pbs = JobFacts(by="Maple", scheduler="pbs", script=SCRIPT, argv=(b"qsub", b"job.sh"))
     monkeypatch.setattr(from_memory, "of_submission", lambda _: of_pbs)
     assert refused.words(record()) == "" and not (slurm / "asked").read_text()
     assert "what qsub refused" in history_page.LATE

@@ -39,7 +39,7 @@ def job(small_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     small_lab.cancel(int(made.id))
 
 
-def _read(found: job_logs.Found) -> Progress:
+def _read(found: job_logs.JobLogs) -> Progress:
     return progress(found.files, formats(), time.time(), found.run, found.hints, found.ranks)
 
 

@@ -14,7 +14,7 @@ from ...progress.answers import QUESTIONS
 from .. import completion
 
 if TYPE_CHECKING:
-    from ...progress.job_logs import Found
+    from ...progress.job_logs import JobLogs
     from ...progress.values import Progress
 
 ALARM, UNKNOWN = 3, 1
@@ -117,7 +117,7 @@ def _running() -> "list[Progress]":
     return progresses
 
 
-def _found(job: Optional[str], logs: tuple[str, ...]) -> "Found":
+def _found(job: Optional[str], logs: tuple[str, ...]) -> "JobLogs":
     """Return the job or the logs that are meant. Raises `Complaint`."""
     from ...progress.job_logs import of_files, of_job
 
@@ -128,7 +128,7 @@ def _found(job: Optional[str], logs: tuple[str, ...]) -> "Found":
     return of_files(logs)
 
 
-def _read(meant: "Found") -> "Progress":
+def _read(meant: "JobLogs") -> "Progress":
     from dataclasses import replace
 
     from ...progress.formats import known

@@ -68,7 +68,7 @@ def evidence(diagnosis: Diagnosis, digest: Digest) -> Shown:
         room -= len(line) + 8
         chosen[path, number] = line
     names = {path: "f%d" % place for place, path in enumerate(dict.fromkeys(path for path, _ in chosen), 1)}
-    ordered = sorted(chosen, key=lambda one: (list(names).index(one[0]), one[1]))
+    ordered = sorted(chosen, key=lambda chosen_line: (list(names).index(chosen_line[0]), chosen_line[1]))
     return Shown(
         {name: path for path, name in names.items()},
         {(names[path], number): chosen[path, number] for path, number in ordered},

@@ -59,11 +59,11 @@ def advised(
         return diagnosis
     candidates = _candidates(diagnosis, digest, decision, known, nearest)
     try:
-        said = _said(model, diagnosis, decision, lines, candidates, diagnosis.cited, limit)
+        choice = _said(model, diagnosis, decision, lines, candidates, diagnosis.cited, limit)
     except ModelError as error:
         tell("%s; diagnosed without it" % error)
         return diagnosis
-    return _with(diagnosis, said, lines, candidates, tell)
+    return _with(diagnosis, choice, lines, candidates, tell)
 
 
 def sure(cause: Cause) -> bool:
@@ -74,7 +74,7 @@ def sure(cause: Cause) -> bool:
 def _candidates(
     diagnosis: Diagnosis, digest: Digest, decision: Decision | None, known: Mapping[str, Entry], nearest: Sequence[str]
 ) -> list[Candidate]:
-    causes = [one for one in diagnosis.causes if one.cause != "unknown"]
+    causes = [candidate for candidate in diagnosis.causes if candidate.cause != "unknown"]
     if not causes:
         causes = [_of_entry(name, known[name]) for name in nearest if known[name].role in CAUSES]
     return [
@@ -93,8 +93,8 @@ def _fixes(
     known: Mapping[str, Entry],
 ) -> Iterator[tuple[str, Cure]]:  # fmt: skip
     """Yield the fixes that passed the checks, as if *cause* were the first."""
-    found = cures(replace(diagnosis, causes=(cause,)), digest, decision, known)
-    for place, cure in enumerate((one for one in found if not one.held_back), 1):
+    made = cures(replace(diagnosis, causes=(cause,)), digest, decision, known)
+    for place, cure in enumerate((cure for cure in made if not cure.held_back), 1):
         yield "c%d-fix%d" % (number, place), cure
 
 
@@ -112,65 +112,65 @@ def _said(
 
 
 def _with(
-    diagnosis: Diagnosis, said: Mapping[str, Any], lines: Shown, candidates: Sequence[Candidate], tell: Tell
+    diagnosis: Diagnosis, choice: Mapping[str, Any], lines: Shown, candidates: Sequence[Candidate], tell: Tell
 ) -> Diagnosis:
-    evidence = quoted(said["quotes"], lines)
+    evidence = quoted(choice["quotes"], lines)
     if not evidence:
         tell("the model quoted nothing from the log, so its answer was ignored")
         return diagnosis
-    if foreign(str(said["says"]), diagnosis.case.scheduler):
-        said = {**said, "says": ""}  # what is not here helps nobody
+    if foreign(str(choice["says"]), diagnosis.case.scheduler):
+        choice = {**choice, "says": ""}  # what is not here helps nobody
     if diagnosis.causes[0].cause == "unknown":
-        return _named(diagnosis, said, evidence, candidates)
-    chosen = _chosen(said, candidates)
+        return _named(diagnosis, choice, evidence, candidates)
+    chosen = _chosen(choice, candidates)
     if chosen is None or not _supports(chosen.cause, evidence):
         tell("the model's answer contradicts itself or the log, so it was ignored")
         return diagnosis
-    return _ordered(diagnosis, chosen, said)
+    return _ordered(diagnosis, chosen, choice)
 
 
-def _chosen(said: Mapping[str, Any], candidates: Sequence[Candidate]) -> Candidate | None:
+def _chosen(choice: Mapping[str, Any], candidates: Sequence[Candidate]) -> Candidate | None:
     """Return the first of the causes that it names, where its class and fix say the same."""
-    named = said["causes"]
+    named = choice["causes"]
     candidate = next((each for each in candidates if named and each.name == named[0]), None)
-    if candidate is None or said["class"] != candidate.cause.cause or len(set(named)) != len(named):
+    if candidate is None or choice["class"] != candidate.cause.cause or len(set(named)) != len(named):
         return None
-    return candidate if said["fix"] in (NO_FIX, *(name for name, _ in candidate.fixes)) else None
+    return candidate if choice["fix"] in (NO_FIX, *(name for name, _ in candidate.fixes)) else None
 
 
 def _supports(cause: Cause, evidence: Sequence[Evidence]) -> bool:
     """Return whether a quoted line is one by which the rules know this cause; one known by the script needs none."""
-    own = {(one.file, one.line) for one in cause.evidence}
-    return not own or any((one.file, one.line) in own for one in evidence)
+    own = {(quote.file, quote.line) for quote in cause.evidence}
+    return not own or any((quote.file, quote.line) in own for quote in evidence)
 
 
-def _ordered(diagnosis: Diagnosis, chosen: Candidate, said: Mapping[str, Any]) -> Diagnosis:
+def _ordered(diagnosis: Diagnosis, chosen: Candidate, choice: Mapping[str, Any]) -> Diagnosis:
     """Return *diagnosis* with the chosen cause and fix first."""
     before = diagnosis.causes[0]
-    says = sentences(said["says"])
+    says = sentences(choice["says"])
     if chosen.cause is before:
-        return replace(diagnosis, cures=_fix_first(diagnosis.cures, chosen, said["fix"]), advice=says)
+        return replace(diagnosis, cures=_fix_first(diagnosis.cures, chosen, choice["fix"]), advice=says)
     moved = replace(chosen.cause, confidence=min(MOVED, before.confidence), by="model", likely=True)
     others = tuple(replace(cause, confidence=0.0) for cause in diagnosis.causes if cause is not chosen.cause)
-    cures = _fix_first(tuple(cure for _, cure in chosen.fixes), chosen, said["fix"])
+    cures = _fix_first(tuple(cure for _, cure in chosen.fixes), chosen, choice["fix"])
     return replace(diagnosis, causes=(moved, *others), cures=tuple(map(_asked, cures)), advice=says)
 
 
 def _named(
-    diagnosis: Diagnosis, said: Mapping[str, Any], evidence: tuple[Evidence, ...], candidates: Sequence[Candidate]
+    diagnosis: Diagnosis, choice: Mapping[str, Any], evidence: tuple[Evidence, ...], candidates: Sequence[Candidate]
 ) -> Diagnosis:
     """Return a diagnosis with the class that the model names, where the rules know none."""
-    if said["class"] == "unknown":
+    if choice["class"] == "unknown":
         return diagnosis
-    candidate = _chosen(said, candidates)
-    if candidate is None and said["causes"]:
+    candidate = _chosen(choice, candidates)
+    if candidate is None and choice["causes"]:
         return diagnosis  # a candidate of another class
-    says = sentences(said["says"]) or (
-        candidate.cause.says if candidate is not None else said["class"].replace("_", " ")
+    says = sentences(choice["says"]) or (
+        candidate.cause.says if candidate is not None else choice["class"].replace("_", " ")
     )
     cause = Cause(
         candidate.cause.entry if candidate else "",
-        said["class"],
+        choice["class"],
         says,
         0.0,
         BY_MODEL,
@@ -179,7 +179,7 @@ def _named(
         likely=True,
     )
     cures = (
-        _fix_first(tuple(cure for _, cure in candidate.fixes), candidate, said["fix"])
+        _fix_first(tuple(cure for _, cure in candidate.fixes), candidate, choice["fix"])
         if candidate is not None
         else diagnosis.cures
     )
@@ -188,7 +188,7 @@ def _named(
 
 def _fix_first(cures: Sequence[Cure], chosen: Candidate, name: str) -> tuple[Cure, ...]:
     """Return the cures, the chosen one first; those that were held back stay behind."""
-    wanted = next((cure for one, cure in chosen.fixes if one == name), None)
+    wanted = next((cure for other, cure in chosen.fixes if other == name), None)
     return tuple(sorted(cures, key=lambda cure: cure != wanted)) if wanted is not None else tuple(cures)
 
 
@@ -275,20 +275,20 @@ def messages(
     case: Case, lines: Shown, candidates: Sequence[Candidate], findings: Sequence[str], cited: Sequence[Cited]
 ) -> list[Message]:
     """Return the task with candidates, fixes and passages, and the lines between marks of their own."""
-    told = [_TASK + "The classes: " + ", ".join(CLASSES_ASKED), "How it ended: " + _ending(case)]
-    told += ["What is wrong with its script: %s" % line for line in _harmless(findings)]
-    told += [row for candidate in candidates for row in _candidate(candidate)]
-    told += ["Documents of the site say, under “%s”: %s" % (one.heading, one.text[:300]) for one in cited
-             if not TO_A_MODEL.search(one.text + "\n" + one.heading)]  # fmt: skip
+    task = [_TASK + "The classes: " + ", ".join(CLASSES_ASKED), "How it ended: " + _ending(case)]
+    task += ["What is wrong with its script: %s" % line for line in _harmless(findings)]
+    task += [row for candidate in candidates for row in _candidate(candidate)]
+    task += ["Documents of the site say, under “%s”: %s" % (citation.heading, citation.text[:300]) for citation in cited
+             if not TO_A_MODEL.search(citation.text + "\n" + citation.heading)]  # fmt: skip
     text = lines.text()
     mark = "log-" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
-    return [Message("system", "\n".join(told)), Message("user", f"<{mark}>\n{text}\n</{mark}>")]
+    return [Message("system", "\n".join(task)), Message("user", f"<{mark}>\n{text}\n</{mark}>")]
 
 
 def _ending(case: Case) -> str:
     ended = case.ended
-    told = [ended.state, *(["exit code %d" % ended.exit_code] if ended.exit_code is not None else [])]
-    return ", ".join([*told, *_harmless([ended.reason])])
+    parts = [ended.state, *(["exit code %d" % ended.exit_code] if ended.exit_code is not None else [])]
+    return ", ".join([*parts, *_harmless([ended.reason])])
 
 
 def _harmless(lines: Sequence[str]) -> list[str]:

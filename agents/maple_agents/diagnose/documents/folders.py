@@ -58,11 +58,11 @@ def add(paths: Sequence[str], folder: str) -> tuple[list[Document], list[str]]:
     made: list[Document] = []
     wrong: list[str] = []
     for path in paths:
-        found, left = named(os.path.abspath(path))
+        documents, left = named(os.path.abspath(path))
         wrong += left
-        for one in found:
+        for document in documents:
             try:
-                made.append(_kept(one, folder))
+                made.append(_kept(document, folder))
             except Unreadable as error:
                 wrong.append(str(error))
     return made, wrong
@@ -123,15 +123,15 @@ def _in(folder: str, own: bool) -> list[Document]:
 
 def _read(path: str, own: bool) -> Document | None:
     """Return a kept document, None where the file holds none: somebody else's, damaged, or of another version."""
-    told = read_value(path, MOST)
-    if told is None or told.get("schema") != SCHEMA or not isinstance(told.get("source"), str):
+    table = read_value(path, MOST)
+    if table is None or table.get("schema") != SCHEMA or not isinstance(table.get("source"), str):
         return None
-    rows = told.get("passages")
+    rows = table.get("passages")
     pieces = [_piece(row) for row in rows] if isinstance(rows, list) else []
-    added = told.get("added")
+    added = table.get("added")
     when = float(added) if isinstance(added, (int, float)) else 0.0
     return Document(
-        told["source"], when, str(told.get("sha256", "")), tuple(piece for piece in pieces if piece), path, own
+        table["source"], when, str(table.get("sha256", "")), tuple(piece for piece in pieces if piece), path, own
     )
 
 
@@ -178,10 +178,10 @@ def named(path: str) -> tuple[list[str], list[str]]:
         return [], ["%s: is a link; name the file that it leads to" % path]
     if not stat.S_ISDIR(facts.st_mode):
         return [path], []
-    found = sorted(_below(path, wrong))
-    if len(found) > FILES:
+    documents = sorted(_below(path, wrong))
+    if len(documents) > FILES:
         wrong.append("%s: holds more than %d documents; the others are left out" % (path, FILES))
-    return found[:FILES], wrong
+    return documents[:FILES], wrong
 
 
 def _below(path: str, wrong: list[str]) -> Iterator[str]:
@@ -207,10 +207,10 @@ def read(path: str) -> tuple[bytes, list[Piece]]:
         return source, _of_pdf(path, source)
     if b"\0" in source[:65536]:
         raise Unreadable("%s: holds binary data, no text" % path)
-    found = pieces(source.decode("utf-8-sig", "replace"), kind)
-    if not found:
+    parts = pieces(source.decode("utf-8-sig", "replace"), kind)
+    if not parts:
         raise Unreadable("%s: holds no words" % path)
-    return source, found
+    return source, parts
 
 
 def _bytes(path: str) -> bytes:
@@ -243,12 +243,12 @@ def _of_pdf(path: str, source: bytes) -> list[Piece]:
         texts = [(number, page.extract_text() or "") for number, page in enumerate(pages, 1) if number <= PAGES]
     except Exception as error:  # whatever a parser of a hostile file raises
         raise Unreadable("%s: is no PDF that can be read: %s" % (path, type(error).__name__)) from None
-    found = [
+    passages = [
         piece._replace(line=0, heading="page %d" % number) for number, text in texts for piece in pieces(text, "text")
     ]
-    if not found:
+    if not passages:
         raise Unreadable("%s: holds no words, perhaps pictures of pages" % path)
-    return found
+    return passages
 
 
 def _why(error: Exception) -> str:

@@ -75,7 +75,7 @@ def _pieces(rows: Iterable[Row]) -> Iterator[Piece]:
             yield from _joined(held, above)
             held, letters, words = [], 0, 0
         if row.level:
-            above = [*(one for one in above if one[0] < row.level), (row.level, row.text)]
+            above = [*(heading for heading in above if heading[0] < row.level), (row.level, row.text)]
         elif row.text:
             held.append(row)
             letters, words = letters + len(row.text) + 1, words + row.text.count(" ") + 1
@@ -135,8 +135,8 @@ def _html(text: str) -> Iterator[Row]:
         end, closing, name = _tag(text, start)
         heading = re.fullmatch(r"h[1-6]", name) is not None
         if name in _BLOCKS or heading:
-            said = " ".join(html.unescape("".join(held)).split())
-            yield Row(begun + _blank(text, at, start), said, level)
+            words = " ".join(html.unescape("".join(held)).split())
+            yield Row(begun + _blank(text, at, start), words, level)
             if not level:
                 yield Row(line, "")
             held = []

@@ -60,8 +60,8 @@ class Weighed(NamedTuple):
 class Library:
     """Passages that can be asked about failures."""
 
-    def __init__(self, found: Sequence[tuple[Document, Piece]], words_file: str | None = None) -> None:
-        self._found = list(found)
+    def __init__(self, passages: Sequence[tuple[Document, Piece]], words_file: str | None = None) -> None:
+        self._found = list(passages)
         texts = [Passage(str(at), piece.heading, piece.text, "document", document.source)
                  for at, (document, piece) in enumerate(self._found)]  # fmt: skip
         self._texts = texts
@@ -74,23 +74,23 @@ class Library:
         """Return the passages that share most telling words with *text*, the best first, each with how well it fits."""
         return [(*self._found[weighed.number], weighed.fit) for weighed in self.weighed(text)[:k]]
 
-    def fitting(self, text: str, said: str | None = None) -> tuple[Document, Piece] | None:
+    def fitting(self, text: str, quote: str | None = None) -> tuple[Document, Piece] | None:
         """Return the passage that speaks of what *text* says, None where none does.
 
-        *said*: the part of it that the log says; None: all.
+        *quote*: the part of it that the log says; None: all.
         """
         weighed = self.weighed(text)
-        if not weighed or weighed[0].fit < 1 or self.logged(weighed[0], text if said is None else said) < LOGGED:
+        if not weighed or weighed[0].fit < 1 or self.logged(weighed[0], text if quote is None else quote) < LOGGED:
             return None
         return self._found[weighed[0].number] if self._agreed(text, [passage.number for passage in weighed]) else None
 
     def weighed(self, text: str) -> list[Weighed]:
         """Return the passages that share most telling words with *text*, the best first."""
-        return sorted(self._weighed(text), key=lambda one: -one.fit)
+        return sorted(self._weighed(text), key=lambda fitting: -fitting.fit)
 
-    def logged(self, weighed: Weighed, said: str) -> float:
-        """Return the weight of the telling words that a passage shares with *said*."""
-        among = [(word, self._words.holding(word)) for word in _telling(said)]
+    def logged(self, weighed: Weighed, text: str) -> float:
+        """Return the weight of the telling words that a passage shares with *text*."""
+        among = [(word, self._words.holding(word)) for word in _telling(text)]
         return sum(self._weight(len(numbers)) for _, numbers in among if weighed.number in numbers)
 
     def _weighed(self, text: str) -> list[Weighed]:
@@ -129,14 +129,14 @@ def near(cosines: Sequence[float]) -> bool:
 
 
 def _telling(text: str) -> list[str]:
-    found = [word for word in search_words(text) if not word.isdigit() and len(word) > 1 and word not in COMMON]
-    return found[:ASKED]
+    words = [word for word in search_words(text) if not word.isdigit() and len(word) > 1 and word not in COMMON]
+    return words[:ASKED]
 
 
 def installed(documents: Sequence[Document] | None = None) -> Library:
     """Return the library of the documents that were added, by default of all that this user may see."""
-    found = passages(every() if documents is None else documents)
-    return Library(found, _words_file(found) if len(found) >= BIG else None)
+    pieces = passages(every() if documents is None else documents)
+    return Library(pieces, _words_file(pieces) if len(pieces) >= BIG else None)
 
 
 def cited(diagnosis: Diagnosis, library: Library | None = None) -> tuple[Cited, ...]:
@@ -144,14 +144,14 @@ def cited(diagnosis: Diagnosis, library: Library | None = None) -> tuple[Cited, 
     if diagnosis.causes[0].cause == "none":
         return ()
     library = installed() if library is None else library
-    found = library.fitting(question(diagnosis), " ".join(_said(diagnosis))) if len(library) else None
-    return (_cited(*found),) if found is not None else ()
+    passage = library.fitting(question(diagnosis), " ".join(_said(diagnosis))) if len(library) else None
+    return (_cited(*passage),) if passage is not None else ()
 
 
 def question(diagnosis: Diagnosis) -> str:
     """Return what is searched: the cause, and what the log said of it."""
-    first, said = diagnosis.causes[0], _said(diagnosis)
-    return " ".join([first.cause.replace("_", " "), first.says, *said] if first.cause != "unknown" else said)
+    first, lines = diagnosis.causes[0], _said(diagnosis)
+    return " ".join([first.cause.replace("_", " "), first.says, *lines] if first.cause != "unknown" else lines)
 
 
 def _said(diagnosis: Diagnosis) -> list[str]:
@@ -163,9 +163,9 @@ def _cited(document: Document, piece: Piece) -> Cited:
     return Cited(document.source, piece.line, piece.heading, text)
 
 
-def _words_file(found: Sequence[tuple[Document, Piece]]) -> str | None:
+def _words_file(passages: Sequence[tuple[Document, Piece]]) -> str | None:
     cache = own_folders.cache()
-    name = digest("\n".join(dict.fromkeys(document.kept for document, _ in found))).hex()[:16]
+    name = digest("\n".join(dict.fromkeys(document.kept for document, _ in passages))).hex()[:16]
     return os.path.join(cache, "documents-%s.sqlite" % name) if cache else None
 
 
@@ -178,5 +178,5 @@ def nearest(diagnosis: Diagnosis, known: Mapping[str, Entry]) -> tuple[str, ...]
 
 
 def _of_entry(name: str, entry: Entry) -> Passage:
-    said = " ".join([entry.says, entry.why, *entry.match])
-    return Passage(name, entry.cause.replace("_", " "), said, "entry", "")
+    words = " ".join([entry.says, entry.why, *entry.match])
+    return Passage(name, entry.cause.replace("_", " "), words, "entry", "")

@@ -149,7 +149,7 @@ def _folded(name: str) -> str:
 
 
 def _far_ahead(name: str, best: str, second: str) -> bool:
-    ratio = [SequenceMatcher(None, name, one).ratio() for one in (best, second)]
+    ratio = [SequenceMatcher(None, name, other).ratio() for other in (best, second)]
     return ratio[0] >= 0.9 and ratio[0] - ratio[1] >= 0.08
 
 
@@ -174,7 +174,7 @@ def near_path(path: str, cwd: str) -> str:
         before = "/".join(parts[:at]) or ("/" if path.startswith("/") and at else "")
         if part in ("", ".", "..") or os.path.lexists(os.path.join(cwd, before, part)):
             continue
-        found = nearest(part, listed(os.path.join(cwd, before)), 0.8)
-        whole = "/".join([*parts[:at], found, *parts[at + 1 :]])
-        return whole if found and _PLAIN.match(found) and os.path.exists(os.path.join(cwd, whole)) else ""
+        near = nearest(part, listed(os.path.join(cwd, before)), 0.8)
+        whole = "/".join([*parts[:at], near, *parts[at + 1 :]])
+        return whole if near and _PLAIN.match(near) and os.path.exists(os.path.join(cwd, whole)) else ""
     return ""

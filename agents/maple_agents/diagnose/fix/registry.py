@@ -64,7 +64,7 @@ class Given:
     def word(self, name: str) -> str:
         """Return an argument that may stand in a script. Raises `Unfit` where the log named something that may not."""
         value = str(self.give.get(name, ""))
-        if not all(PLAIN.match(self.caught(one)) for one in _NAMES.findall(value)):
+        if not all(PLAIN.match(self.caught(name)) for name in _NAMES.findall(value)):
             raise Unfit(name)
         return self.text(name)
 
@@ -82,8 +82,8 @@ class Given:
         if not self.cause.evidence:
             return None
         at = self.cause.evidence[0]
-        of = (one for one in self.digest.events if one.place.file == at.file)
-        return next((one for one in of if at.line == one.place.line or at.line in one.unit_at), None)
+        of = (near for near in self.digest.events if near.place.file == at.file)
+        return next((near for near in of if at.line == near.place.line or at.line in near.unit_at), None)
 
     @property
     def own(self) -> bool:
@@ -116,8 +116,8 @@ def fix(name: str) -> Callable[[Maker], Maker]:
 
 def concerned(given: Given) -> tuple[Step, ...]:
     """Return the steps that the evidence can be of: those whose files it names, or all where it names none's."""
-    told = _told(given)
-    named = tuple(step for step in given.plan.steps if told & _names(given, step))
+    files = _told(given)
+    named = tuple(step for step in given.plan.steps if files & _names(given, step))
     return named or given.plan.steps
 
 

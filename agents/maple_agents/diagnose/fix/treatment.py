@@ -52,7 +52,7 @@ def cures(
     remedies = [remedy for remedy in remedies if spoken(remedy.says, here) and not _takes_back_nothing(remedy, given)]
     made = [_cure(remedy, first, diagnosis, digest, decision, given) for remedy in remedies]
     if not any(_changes(cure) for cure in made):
-        usual = (_usual(one, first, diagnosis, digest, given) for one in USUAL.get(first.cause, ()))
+        usual = (_usual(remedy, first, diagnosis, digest, given) for remedy in USUAL.get(first.cause, ()))
         made += [cure for cure in usual if _changes(cure)][:1]
     checked = _as_checked(decision, diagnosis)
     said_already = (
@@ -109,8 +109,8 @@ def _facts(
     diagnosis: Diagnosis, digest: Digest, decision: Decision | None, known: Mapping[str, Entry]
 ) -> Mapping[str, Fact]:
     """Return the facts that remedies' conditions name; the signs are the causes that were found."""
-    found = [cause.entry for cause in diagnosis.causes if cause.entry in known]
-    signs = tuple(sorted({*found, *(known[one].cause for one in found)}))
+    entries = [cause.entry for cause in diagnosis.causes if cause.entry in known]
+    signs = tuple(sorted({*entries, *(known[entry].cause for entry in entries)}))
     return {**facts(diagnosis.case, digest, decision), "signs": signs}
 
 
@@ -123,7 +123,7 @@ def _takes_back_nothing(remedy: Remedy, given: Mapping[str, Fact]) -> bool:
 def _ordered(made: Iterable[Cure]) -> Iterator[Cure]:
     """Yield what changes the script first; what people have to do comes after it, each said once."""
     seen: set[object] = set()
-    for cure in sorted(made, key=lambda one: not _changes(one)):
+    for cure in sorted(made, key=lambda cure: not _changes(cure)):
         key = (cure.script, cure.argv) if _changes(cure) else cure.says
         if key not in seen:
             seen.add(key)

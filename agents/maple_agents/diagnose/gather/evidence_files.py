@@ -11,7 +11,7 @@ from typing import Optional
 from ..values import LogFile
 from . import name_patterns
 from .launch_files import Role, Sought
-from .name_patterns import Found, Walk, Window, regular
+from .name_patterns import FoundFile, Walk, Window, regular
 
 MOST = 200  # files that are read for one job
 MOST_MISSED = 10  # lines on files that the script names and that are not there
@@ -42,22 +42,22 @@ class Gathered:
     def output(self, path: name_patterns.Path, role: Role, about: str) -> bool:
         """Add a job's own output, whatever its age: a line says what is odd about it. Return whether it is there."""
         name = name_patterns.text(path)
-        found = sorted(self.walk.files(path), key=lambda one: one.facts.st_mtime)
-        if not found:
+        files = sorted(self.walk.files(path), key=lambda file: file.facts.st_mtime)
+        if not files:
             self.missing.append(absent(name, about))
             return False
-        one = found[-1]
-        if not self.window.allows(one.facts):
-            self.missing.append("%s (%s): it is another user's" % (one.path, about))
+        newest = files[-1]
+        if not self.window.allows(newest.facts):
+            self.missing.append("%s (%s): it is another user's" % (newest.path, about))
             return False
-        if self.window.too_old(one.facts):
+        if self.window.too_old(newest.facts):
             self.missing.append("%s (%s): last written at %s, before the job started" % (
-                one.path, about, _clock(one.facts)))  # fmt: skip
+                newest.path, about, _clock(newest.facts)))  # fmt: skip
             return False
-        if self.window.too_new(one.facts):
+        if self.window.too_new(newest.facts):
             self.notes.append("%s was written at %s, after the job's end: another job may have written it" % (
-                one.path, _clock(one.facts)))  # fmt: skip
-        self._add(one, role, about)
+                newest.path, _clock(newest.facts)))  # fmt: skip
+        self._add(newest, role, about)
         return True
 
     def never_began(self) -> None:
@@ -73,26 +73,26 @@ class Gathered:
     def sought(self, wanted: Iterable[Sought]) -> None:
         """Add what was changed while the job ran of the files that the script and its launchers write."""
         asked = list(wanted)
-        self._sought([one for one in asked if not one.shared])
+        self._sought([wanted_file for wanted_file in asked if not wanted_file.shared])
         if not self.logs:
-            self._sought([one for one in asked if one.shared])
+            self._sought([wanted_file for wanted_file in asked if wanted_file.shared])
 
     def _sought(self, wanted: Iterable[Sought]) -> None:
-        taken: list[tuple[Found, Sought]] = []
+        taken: list[tuple[FoundFile, Sought]] = []
         before = len(self.missing)
         for sought in wanted:
             if not sought.path:
                 self.missing.append("%s: it is not known where that is" % sought.about)
                 continue
-            found = [file for file in self.walk.files(sought.path) if self._of_a_node(file)]
-            fitting = [(file, sought) for file in found if self.window.fits(file.facts)]
+            files = [file for file in self.walk.files(sought.path) if self._of_a_node(file)]
+            fitting = [(file, sought) for file in files if self.window.fits(file.facts)]
             if sought.alone and len(fitting) > 1:
                 says = "%s (%s): which of %d files is this job's is not known; name it: --log FILE"
                 self.missing.append(says % (name_patterns.text(sought.path), sought.about, len(fitting)))
                 continue
             taken += fitting
             if sought.named and not fitting:
-                self._not_found(sought, found)
+                self._not_found(sought, files)
         more = len(self.missing) - before - MOST_MISSED
         if more > 0:
             self.missing[before + MOST_MISSED :] = ["%d further files that the script names are not there" % more]
@@ -104,50 +104,50 @@ class Gathered:
         if len(taken) > room:
             self.notes.append("%d further log files are not read" % (len(taken) - room))
 
-    def _of_a_node(self, one: Found) -> bool:
+    def _of_a_node(self, file: FoundFile) -> bool:
         """Return whether a file whose name tells a node tells one of the job's."""
-        told = one.values.get("node")
-        return not told or not self.nodes or told.partition(".")[0] in _short(self.nodes)
+        node = file.values.get("node")
+        return not node or not self.nodes or node.partition(".")[0] in _short(self.nodes)
 
-    def _not_found(self, sought: Sought, found: Sequence[Found]) -> None:
+    def _not_found(self, sought: Sought, files: Sequence[FoundFile]) -> None:
         name = name_patterns.text(sought.path)
-        if not found:
+        if not files:
             self.missing.append(absent(name, sought.about))
-        elif not self.window.allows(found[0].facts):
+        elif not self.window.allows(files[0].facts):
             self.missing.append("%s (%s): it is another user's" % (name, sought.about))
         else:
-            when = "before the job began" if self.window.too_old(found[0].facts) else "after the job's end"
+            when = "before the job began" if self.window.too_old(files[0].facts) else "after the job's end"
             self.missing.append("%s (%s): it was last written at %s, %s" % (
-                found[0].path, sought.about, _clock(found[0].facts), when))  # fmt: skip
+                files[0].path, sought.about, _clock(files[0].facts), when))  # fmt: skip
 
-    def _add(self, one: Found, role: Role, about: str) -> bool:
+    def _add(self, file: FoundFile, role: Role, about: str) -> bool:
         """Add a file once; one that both streams go to is of both."""
         if len(self.logs) >= MOST:
             return False
-        key = (one.facts.st_dev, one.facts.st_ino)
+        key = (file.facts.st_dev, file.facts.st_ino)
         if key in self.seen:
             before = self.logs[self.seen[key]]
             if {before.role, role} == set(_SAME_FILE):
                 self.logs[self.seen[key]] = LogFile(before.path, "both", before.rank, before.node, before.about)
             return False
         self.seen[key] = len(self.logs)
-        told = ", ".join("%s %s" % (name, one.values[name]) for name in ("attempt", "local") if name in one.values)
-        about = about + (" (%s)" % told.replace("local", "local rank") if told else "")
-        rank = self._rank(one)
+        attempt = ", ".join("%s %s" % (name, file.values[name]) for name in ("attempt", "local") if name in file.values)
+        about = about + (" (%s)" % attempt.replace("local", "local rank") if attempt else "")
+        rank = self._rank(file)
         own: Role = "rank" if role == "both" and rank is not None else role
-        self.logs.append(LogFile(one.path, own, rank, self._node(one), about))
+        self.logs.append(LogFile(file.path, own, rank, self._node(file), about))
         return True
 
-    def _rank(self, one: Found) -> Optional[int]:
+    def _rank(self, file: FoundFile) -> Optional[int]:
         """Return the rank that the name tells; on one node the local rank is the rank."""
-        told = one.values.get("rank") or (one.values.get("local") if len(self.nodes) == 1 else None)
-        return int(told) if told and told.isdigit() and len(told) < 9 else None
+        rank = file.values.get("rank") or (file.values.get("local") if len(self.nodes) == 1 else None)
+        return int(rank) if rank and rank.isdigit() and len(rank) < 9 else None
 
-    def _node(self, one: Found) -> str:
-        told = one.values.get("node", "")
-        if told or one.values.get("any") in _short(self.nodes):
-            return told or one.values["any"]
-        place = one.values.get("place", "")
+    def _node(self, file: FoundFile) -> str:
+        node = file.values.get("node", "")
+        if node or file.values.get("any") in _short(self.nodes):
+            return node or file.values["any"]
+        place = file.values.get("place", "")
         return self.nodes[int(place)] if place.isdigit() and int(place) < len(self.nodes) else ""
 
     def cores(self, folders: Iterable[str]) -> None:
@@ -169,7 +169,7 @@ def _short(nodes: Iterable[str]) -> set[str]:
     return {name.partition(".")[0] for name in nodes}
 
 
-def _order(file: Found, sought: Sought) -> tuple[object, ...]:
+def _order(file: FoundFile, sought: Sought) -> tuple[object, ...]:
     """Error files first; then by kind; of equal ones rank 0, and those that fell silent first."""
     rank = file.values.get("rank") or file.values.get("local") or ""
     empty = file.facts.st_size == 0

@@ -24,7 +24,7 @@ from .cases import case_of
 from .offline import by_files, log_files
 from .sources import from_accounting, from_memory, from_pbs, from_slurm, job_facts
 from .sources.commands import Commands
-from .sources.job_facts import Told, of_job, together
+from .sources.job_facts import JobFacts, of_job, together
 
 _ANY = re.compile(r"\d[\w.\[\]+-]{0,200}", re.ASCII)
 _WAITING = re.compile(r"(\d+)_\[[^\]]*\]", re.ASCII)  # tasks that wait, as squeue prints them together
@@ -57,21 +57,25 @@ def by_job(
     if refused.is_submission(job_id):
         return refused.by_submission(job_id, site_id)
     environ = os.environ if environ is None else environ
-    found, why = _scheduler(scheduler, environ)
-    asked, step, wrong_id = named_job(job_id, found)
+    reachable, why = _scheduler(scheduler, environ)
+    asked, step, wrong_id = named_job(job_id, reachable)
     remembered = from_memory.remembered(asked)
-    told, others = None, []  # type: Optional[Told], list[Told]
+    facts, others = None, []  # type: Optional[JobFacts], list[JobFacts]
     if wrong_id:
-        told = Told(missing=(wrong_id,))
-    elif found is not None:
-        told, others = _scheduled(asked, found, Commands(environ))
-    if told is not None and remembered is not None and _apart(told, remembered):
+        facts = JobFacts(missing=(wrong_id,))
+    elif reachable is not None:
+        facts, others = _scheduled(asked, reachable, Commands(environ))
+    if facts is not None and remembered is not None and _apart(facts, remembered):
         remembered = None
-    if told is not None and remembered is not None and remembered.argv is not None:
-        told = replace(told, argv=None)  # Maple knows them word by word
-    known = [one for one in (told, remembered) if one is not None]
-    if not any(one.knows for one in known):
-        says = [why, *(line for one in known for line in one.missing), "neither Maple nor the scheduler knows this job"]
+    if facts is not None and remembered is not None and remembered.argv is not None:
+        facts = replace(facts, argv=None)  # Maple knows them word by word
+    known = [source for source in (facts, remembered) if source is not None]
+    if not any(source.knows for source in known):
+        says = [
+            why,
+            *(line for source in known for line in source.missing),
+            "neither Maple nor the scheduler knows this job",
+        ]
         return _by_name(asked, next(filter(None, says)), logs, script, site_id, words)
     whole = together(known)
     files, wrong = log_files(logs)
@@ -85,24 +89,24 @@ def _by_name(
     asked: str, why: str, logs: Sequence[str], script: Optional[str], site_id: Optional[str], words: Sequence[str]
 ) -> Case:
     """Return the case of files here that are called after a job that nobody knows. Raises `Complaint` for none."""
-    found = logs_of(asked)
-    if not found and not logs:
+    files = logs_of(asked)
+    if not files and not logs:
         raise Complaint("job %s: %s" % (asked, why), _REMEDY)
-    case = by_files([*logs, *found], script, site_id, words)
-    note = "%s; reading files with that number in this folder" % why if found else why
+    case = by_files([*logs, *files], script, site_id, words)
+    note = "%s; reading files with that number in this folder" % why if files else why
     return replace(case, ended=replace(case.ended, id=asked), notes=(note, *case.notes))
 
 
-def _named(told: Told, script: Optional[str], words: Sequence[str]) -> Told:
-    """Return *told* with the script that the user names, and the words before it."""
-    command = b"qsub" if told.scheduler == "pbs" else b"sbatch"
+def _named(facts: JobFacts, script: Optional[str], words: Sequence[str]) -> JobFacts:
+    """Return *facts* with the script that the user names, and the words before it."""
+    command = b"qsub" if facts.scheduler == "pbs" else b"sbatch"
     if script is not None:
         path = "" if script == "-" else os.path.abspath(script)
-        told = replace(told, script=source_of(script), path=path, argv=None)
-    if words or (script is not None and told.argv is not None):
-        named = (os.fsencode(told.path),) if told.path else ()
-        told = replace(told, exact=True, argv=(command, *(os.fsencode(word) for word in words), *named))
-    return told
+        facts = replace(facts, script=source_of(script), path=path, argv=None)
+    if words or (script is not None and facts.argv is not None):
+        named = (os.fsencode(facts.path),) if facts.path else ()
+        facts = replace(facts, exact=True, argv=(command, *(os.fsencode(word) for word in words), *named))
+    return facts
 
 
 def _scheduler(given: Optional[Scheduler], environ: Mapping[str, str]) -> tuple[Optional[Scheduler], str]:
@@ -115,41 +119,43 @@ def _scheduler(given: Optional[Scheduler], environ: Mapping[str, str]) -> tuple[
         return None, "no scheduler could be asked: %s" % error.text
 
 
-def _apart(told: Told, remembered: Told) -> bool:
+def _apart(facts: JobFacts, remembered: JobFacts) -> bool:
     """Return whether the record is of an earlier job that had the same id."""
-    if told.submitted is None or remembered.submitted is None:
+    if facts.submitted is None or remembered.submitted is None:
         return False
-    return abs(told.submitted - remembered.submitted) > MOST_APART
+    return abs(facts.submitted - remembered.submitted) > MOST_APART
 
 
-def _scheduled(asked: str, scheduler: Scheduler, commands: Commands) -> tuple[Optional[Told], list[Told]]:
+def _scheduled(asked: str, scheduler: Scheduler, commands: Commands) -> tuple[Optional[JobFacts], list[JobFacts]]:
     """Return what the scheduler tells, and of an array the other tasks that failed; None where it knows nothing."""
     try:
         job = scheduler.jobs([asked])[asked]
     except SchedulerError as error:
-        return Told(missing=("%s was not asked: %s" % (scheduler.name, error.text),)), []
+        return JobFacts(missing=("%s was not asked: %s" % (scheduler.name, error.text),)), []
     if scheduler.name == "pbs":
         return _of_pbs(asked, job, scheduler)
     return _of_slurm(asked, job, scheduler, commands)
 
 
-def _of_pbs(asked: str, job: Job, scheduler: Scheduler) -> tuple[Optional[Told], list[Told]]:
+def _of_pbs(asked: str, job: Job, scheduler: Scheduler) -> tuple[Optional[JobFacts], list[JobFacts]]:
     if job.state is JobState.VANISHED and "[" not in asked:
         array = re.sub(r"^\d+", r"\g<0>[]", asked)  # 39 may be an array, which PBS knows as 39[]
         job = scheduler.jobs([array])[array]
     if job.state is JobState.VANISHED:
         says = "PBS does not know this job: its history has expired, or no queue accepted it after routing"
-        return Told(by="PBS", scheduler="pbs", id=asked, missing=(says,)), []
+        return JobFacts(by="PBS", scheduler="pbs", id=asked, missing=(says,)), []
     if not job.attributes:
-        return Told(by="PBS", scheduler="pbs", id=asked, missing=("PBS was asked for this job, and said nothing",)), []
+        return JobFacts(
+            by="PBS", scheduler="pbs", id=asked, missing=("PBS was asked for this job, and said nothing",)
+        ), []
     owner = job_facts.check_owner(asked, job.owner)
     whole = _array_of(job, scheduler)
     tasks = _subjobs(job, scheduler)
-    told = replace(from_pbs.ask(from_pbs.of_array(tasks[0] if tasks else job, whole)), owner=owner)
+    facts = replace(from_pbs.ask(from_pbs.of_array(tasks[0] if tasks else job, whole)), owner=owner)
     if not tasks:
-        return told, []
-    told = replace(told, notes=(*told.notes, _of_array(tasks, told.index)))
-    return told, [replace(from_pbs.ask(task), owner=owner) for task in tasks[1:MOST_TASKS]]
+        return facts, []
+    facts = replace(facts, notes=(*facts.notes, _of_array(tasks, facts.index)))
+    return facts, [replace(from_pbs.ask(task), owner=owner) for task in tasks[1:MOST_TASKS]]
 
 
 def _array_of(job: Job, scheduler: Scheduler) -> Job:
@@ -169,7 +175,7 @@ def _subjobs(job: Job, scheduler: Scheduler) -> list[Job]:
     indices = _indices(job.attributes.get("array_indices_submitted", ""))
     names = [job.id.replace("[]", "[%d]" % index) for index in indices[:MOST_ASKED]]
     try:
-        jobs = [one for one in scheduler.jobs(names).values() if one.attributes]
+        jobs = [task for task in scheduler.jobs(names).values() if task.attributes]
     except SchedulerError:
         return []
     return from_slurm.failed_first(jobs) if jobs else []
@@ -186,7 +192,9 @@ def _indices(text: str) -> list[int]:
     return out
 
 
-def _of_slurm(asked: str, job: Job, scheduler: Scheduler, commands: Commands) -> tuple[Optional[Told], list[Told]]:
+def _of_slurm(
+    asked: str, job: Job, scheduler: Scheduler, commands: Commands
+) -> tuple[Optional[JobFacts], list[JobFacts]]:
     owner = job_facts.check_owner(asked, job.owner) if job.state is not JobState.VANISHED else None
     tasks = _tasks(asked, job, scheduler)
     chosen = tasks[0] if tasks else job
@@ -197,32 +205,32 @@ def _of_slurm(asked: str, job: Job, scheduler: Scheduler, commands: Commands) ->
         says = (
             "Slurm does not know this job: its controller has forgotten it, accounting has no record or does not answer"
         )
-        return Told(by="Slurm", scheduler="slurm", missing=(says, *commands.late)), []
+        return JobFacts(by="Slurm", scheduler="slurm", missing=(says, *commands.late)), []
     known = [] if chosen.state is JobState.VANISHED else [from_slurm.ask(chosen, commands)]
     if accounted is not None and accounted.failed_steps:
-        known = [replace(one, failed_steps=()) for one in known]  # accounting names the steps
-    told = together([*known, *([accounted] if accounted is not None else [])])
-    told = replace(told, owner=owner if owner is not None else told.owner)
-    if told.script is None:
-        told = replace(told, script=from_accounting.script(chosen.id, commands))
-    told = replace(told, missing=(*told.missing, *commands.late))
+        known = [replace(source, failed_steps=()) for source in known]  # accounting names the steps
+    facts = together([*known, *([accounted] if accounted is not None else [])])
+    facts = replace(facts, owner=owner if owner is not None else facts.owner)
+    if facts.script is None:
+        facts = replace(facts, script=from_accounting.script(chosen.id, commands))
+    facts = replace(facts, missing=(*facts.missing, *commands.late))
     if "+" in chosen.id:
-        told = _with_first(told, tasks, scheduler)
+        facts = _with_first(facts, tasks, scheduler)
     if not tasks:
-        return told, []
-    told = replace(told, notes=(*told.notes, _of_array(tasks, chosen.array_index)))
+        return facts, []
+    facts = replace(facts, notes=(*facts.notes, _of_array(tasks, chosen.array_index)))
     others = [replace(of_job(task, "Slurm"), owner=owner) for task in tasks[1:MOST_TASKS]]
-    return told, others
+    return facts, others
 
 
-def _with_first(told: Told, parts: Sequence[Job], scheduler: Scheduler) -> Told:
+def _with_first(facts: JobFacts, parts: Sequence[Job], scheduler: Scheduler) -> JobFacts:
     """Return a part of a heterogeneous job with the output of the first part: that one alone runs the script."""
-    first = told.id.partition("+")[0] + "+0"
+    first = facts.id.partition("+")[0] + "+0"
     try:
         known = next((job for job in parts if job.id == first), None) or scheduler.jobs([first])[first]
     except SchedulerError:
-        return told
-    return replace(told, stdout=known.stdout, stderr=known.stderr) if known.stdout else told
+        return facts
+    return replace(facts, stdout=known.stdout, stderr=known.stderr) if known.stdout else facts
 
 
 def _tasks(asked: str, job: Job, scheduler: Scheduler) -> list[Job]:
@@ -231,10 +239,10 @@ def _tasks(asked: str, job: Job, scheduler: Scheduler) -> list[Job]:
     if job.id != asked or not names:
         return []
     try:
-        found = scheduler.jobs(names)
+        tasks = scheduler.jobs(names)
     except SchedulerError:
         return []
-    return from_slurm.failed_first([found[name] for name in names if found[name].state is not JobState.VANISHED])
+    return from_slurm.failed_first([tasks[name] for name in names if tasks[name].state is not JobState.VANISHED])
 
 
 def _of_array(tasks: Sequence[Job], index: Optional[int]) -> str:

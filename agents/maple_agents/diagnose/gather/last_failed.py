@@ -103,8 +103,8 @@ def _accounted(user: str, commands: Commands) -> Iterator[Last]:
     mark = slurm_tables.mark()
     window = ["-S", "now-%ddays" % DAYS, "-E", "now"]  # with -s the end is the start, where it is not said
     words = ["-X", "-n", "-p", "--delimiter=" + mark, "-u", user, *window, "-s", _STATES]
-    said = commands.ask("sacct", [*words, "--format=" + ",".join(names)])
-    for row in slurm_tables.parsable(said.out, names, mark) if said is not None and not said.code else ():
+    answer = commands.ask("sacct", [*words, "--format=" + ",".join(names)])
+    for row in slurm_tables.parsable(answer.out, names, mark) if answer is not None and not answer.code else ():
         state = of_ending(ending(row["State"], row.get("ExitCode")))
         if state in STATES and _command(row.get("SubmitLine", "")) not in _INTERACTIVE:
             yield Last(whole(row["JobID"]), row.get("JobName", ""), state, quantities.epoch(row.get("End")))

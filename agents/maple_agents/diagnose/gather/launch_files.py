@@ -42,7 +42,7 @@ _STREAMS: tuple[tuple[str, Role], ...] = (("stderr", "stderr"), ("stdout", "stdo
 
 def launched(played: Played, facts: Facts) -> Iterator[Sought]:
     """Yield what launchers and the programs behind them write, each once."""
-    yield from dict.fromkeys(wanted for one in played.launched for wanted in _of_launch(one, facts))
+    yield from dict.fromkeys(wanted for launch in played.launched for wanted in _of_launch(launch, facts))
 
 
 def _of_launch(launched: Launched, facts: Facts) -> Iterator[Sought]:
@@ -243,12 +243,14 @@ def _written(written: Written, facts: Facts) -> Iterator[Sought]:
 def _of_more_rounds(written: tuple[Written, ...], facts: Facts) -> Iterator[Sought]:
     """A loop is not played to its end: files of further rounds are called like those of the first, but for a number."""
     lines: dict[tuple[int, Role], list[Written]] = {}
-    for one in written:
-        lines.setdefault((one.line, one.role), []).append(one)
+    for written_file in written:
+        lines.setdefault((written_file.line, written_file.role), []).append(written_file)
     for (line, role), many in lines.items():
         if len(many) < MOST_ROUNDS:
             continue
-        names = [name_patterns.text(pieces(one.path, facts)) for one in many if one.path.literal]
+        names = [
+            name_patterns.text(pieces(written_file.path, facts)) for written_file in many if written_file.path.literal
+        ]
         head, tail = os.path.commonprefix(names), os.path.commonprefix([name[::-1] for name in names])[::-1]
         head, tail = head.rstrip("0123456789"), tail.lstrip("0123456789")
         middles = [name[len(head) : len(name) - len(tail)] for name in names]

@@ -192,7 +192,7 @@ class Window(NamedTuple):
         return self.owner is None or facts.st_uid == self.owner or bool(facts.st_mode & 0o004)
 
 
-class Found(NamedTuple):
+class FoundFile(NamedTuple):
     """A regular file, with what its name tells."""
 
     path: str
@@ -207,19 +207,19 @@ class Walk:
     left: int = MOST_ENTRIES
     unreadable: list[str] = field(default_factory=list)
 
-    def files(self, path: Path) -> Iterator[Found]:
+    def files(self, path: Path) -> Iterator[FoundFile]:
         """Yield the regular files that *path* may mean, whenever they were changed. Links to such files count."""
         if is_known(path):
             status = regular("".join(str(piece) for piece in path))
             if status is not None:
-                yield Found("".join(str(piece) for piece in path), status, {})
+                yield FoundFile("".join(str(piece) for piece in path), status, {})
             return
         names = list(components(path))
         count = 0
         for name, values in self._below("/" if names[0] == () else ".", names[names[0] == () :], {}):
             facts = regular(name)
             if facts is not None:
-                yield Found(name, facts, values)
+                yield FoundFile(name, facts, values)
                 count += 1
             if count >= MOST_FOUND:
                 return
@@ -228,14 +228,14 @@ class Walk:
         first, *rest = names
         if is_known(first):
             here = os.path.join(folder, *(str(piece) for piece in first)) if first else folder
-            found = [(here, dict(values))]
+            places = [(here, dict(values))]
         else:
-            found = self._matching(folder, first, values)
-        for path, told in found:
+            places = self._matching(folder, first, values)
+        for path, caught in places:
             if rest:
-                yield from self._below(path, rest, told)
+                yield from self._below(path, rest, caught)
             else:
-                yield path, told
+                yield path, caught
 
     def _matching(self, folder: str, name: Path, values: Mapping[str, str]) -> list[tuple[str, dict[str, str]]]:
         """Return what lies in *folder* under such a name, sorted. Hidden files are not meant by an open beginning."""
@@ -245,8 +245,8 @@ class Walk:
         for entry in self._names(folder):
             match = wanted.fullmatch(entry) if hidden or not entry.startswith(".") else None
             if match:
-                told = {key: value for key, value in match.groupdict().items() if value}
-                out.append((os.path.join(folder, entry), {**values, **told}))
+                caught = {key: value for key, value in match.groupdict().items() if value}
+                out.append((os.path.join(folder, entry), {**values, **caught}))
         return sorted(out)
 
     def _names(self, folder: str) -> list[str]:

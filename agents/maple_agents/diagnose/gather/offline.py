@@ -78,7 +78,7 @@ def log_files(names: Sequence[str]) -> tuple[list[LogFile], list[str]]:
     files: list[LogFile] = []
     wrong: list[str] = []
     seen: set[tuple[int, int]] = set()
-    for name in [one for named in names for one in _or_inside(named, wrong)]:
+    for name in [path for named in names for path in _or_inside(named, wrong)]:
         why, key = _looked_at(name)
         if why:
             wrong.append("%s: %s" % (name, why))
@@ -93,7 +93,7 @@ def _or_inside(name: str, wrong: list[str]) -> Sequence[str]:
     if "\0" in name or not os.path.isdir(name):
         return [name]
     inside = logs_in(name)
-    wrong += ["%s: an older run, which is not read" % one for one in inside.older]
+    wrong += ["%s: an older run, which is not read" % path for path in inside.older]
     if inside.left:
         wrong.append("%s: there are more logs in it, which are not read" % name)
     return inside.paths or [name]
@@ -154,16 +154,18 @@ def left_unread(asked: Submission, site: Site, read: Sequence[LogFile]) -> tuple
     from ...ask.schedulers.protocol import SchedulerError
 
     try:
-        found = Worker("looking for more logs").call(lambda: _beside(asked, site, read, folder), SECONDS)
+        others_left = Worker("looking for more logs").call(lambda: _beside(asked, site, read, folder), SECONDS)
     except (SchedulerError, RecursionError, ValueError, LookupError, OSError):
         return ()
-    if not found:
+    if not others_left:
         return ()
-    place = os.path.relpath(found[0] if len(found) == 1 else os.path.commonpath(map(os.path.dirname, found)))
-    if len(found) == 1 or place == os.path.relpath(folder):
-        others = " and %d more" % (len(found) - 1) if len(found) > 1 else ""
-        return ("the script writes to %s%s too, not read: --log FILE" % (os.path.relpath(found[0]), others),)
-    return ("the script writes to %d files in %s too, not read: --log %s" % (len(found), place, place),)
+    place = os.path.relpath(
+        others_left[0] if len(others_left) == 1 else os.path.commonpath(map(os.path.dirname, others_left))
+    )
+    if len(others_left) == 1 or place == os.path.relpath(folder):
+        others = " and %d more" % (len(others_left) - 1) if len(others_left) > 1 else ""
+        return ("the script writes to %s%s too, not read: --log FILE" % (os.path.relpath(others_left[0]), others),)
+    return ("the script writes to %d files in %s too, not read: --log %s" % (len(others_left), place, place),)
 
 
 def _beside(asked: Submission, site: Site, read: Sequence[LogFile], folder: str) -> list[str]:
@@ -205,16 +207,16 @@ class Inside(NamedTuple):
 
 def logs_in(folder: str) -> Inside:
     """Return the logs in *folder* and below. Links to folders are not followed; one that cannot be read holds none."""
-    found: list[tuple[float, str]] = []
+    logs: list[tuple[float, str]] = []
     runs: dict[str, float] = {}
     budget = [MOST_NAMES]
     for path, changed in _walked(folder, DEEPEST, budget):
-        found.append((changed, path))
+        logs.append((changed, path))
         run = _run(path)
         if run:
             runs[run] = max(changed, runs.get(run, 0.0))
     newest = max(runs, key=lambda run: (runs[run], run), default="")
-    kept = sorted(one for one in found if _run(one[1]) in ("", newest))
+    kept = sorted(log for log in logs if _run(log[1]) in ("", newest))
     older = tuple(sorted(set(runs) - {newest}))
     return Inside(tuple(path for _, path in kept[-MOST:]), max(0, len(kept) - MOST) + (budget[0] <= 0), older)
 

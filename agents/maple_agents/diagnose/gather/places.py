@@ -11,7 +11,7 @@ from ...ask.submission import GENERIC, here_of, loaded
 from ...base.complaint import Complaint
 
 if TYPE_CHECKING:
-    from .sources.job_facts import Told
+    from .sources.job_facts import JobFacts
 
 _GIB = 1 << 30
 
@@ -29,35 +29,35 @@ def known_site(site_id: str | None, source: bytes = b"") -> Known:
     return Known(loaded(where), where.why)
 
 
-def site_for(told: Told, site_id: str | None) -> Known:
+def site_for(facts: JobFacts, site_id: str | None) -> Known:
     """Return the site: the one that is asked for, that of Maple's record, the one we are on, else one of nothing known.
 
     Raises `Complaint` where there is no site of the id that was asked for, or its scheduler is another than the job's.
     """
-    generic = Known(GENERIC_PBS if told.scheduler == "pbs" else GENERIC_SLURM, "nothing tells where the job ran")
+    generic = Known(GENERIC_PBS if facts.scheduler == "pbs" else GENERIC_SLURM, "nothing tells where the job ran")
     if site_id:
         known = known_site(site_id)
-        if told.scheduler and known.site.scheduler != told.scheduler:
+        if facts.scheduler and known.site.scheduler != facts.scheduler:
             if known.site.id in GENERIC:
                 return generic
             raise Complaint("--site %s: jobs there are %s's" % (site_id, known.site.scheduler.capitalize()),
-                            "this one is %s's" % told.scheduler.capitalize())  # fmt: skip
+                            "this one is %s's" % facts.scheduler.capitalize())  # fmt: skip
         return known
-    for recorded in dict.fromkeys((told.site or None, None)):
+    for recorded in dict.fromkeys((facts.site or None, None)):
         try:
-            known = known_site(recorded, told.script or b"")
+            known = known_site(recorded, facts.script or b"")
         except Complaint:
             continue
-        if not told.scheduler or known.site.scheduler == told.scheduler:
+        if not facts.scheduler or known.site.scheduler == facts.scheduler:
             return known._replace(by="recorded with the job") if recorded else known
     return generic
 
 
-def gpu_memory(told: Told, site: Site) -> int | None:
+def gpu_memory(facts: JobFacts, site: Site) -> int | None:
     """Return the bytes of one GPU where every kind of node that the job may have had agrees; None not known."""
-    if site.id in GENERIC or not (told.partition or told.qos or told.constraint):
+    if site.id in GENERIC or not (facts.partition or facts.qos or facts.constraint):
         return None
-    kinds = site.node_kinds(told.partition, told.qos, told.constraint)
+    kinds = site.node_kinds(facts.partition, facts.qos, facts.constraint)
     sizes = {_of_kind(site.id, kind.name) for kind in kinds if kind.gpus != 0}
     return sizes.pop() if len(sizes) == 1 else None
 

@@ -29,7 +29,7 @@ from ...base.secrets.masking import masked
 from ..values import Case, LogFile
 from .cases import case_of
 from .sources import from_memory, job_facts
-from .sources.job_facts import Told
+from .sources.job_facts import JobFacts
 
 FOLDER = "refusals"
 MOST_BYTES = 16 << 10
@@ -61,9 +61,9 @@ def words(record: Record) -> str:
     return kept(record.id) or _asked(record)
 
 
-def sentence(said: str) -> str:
+def sentence(text: str) -> str:
     """Return the last thing that sbatch said, without the command's name before it."""
-    return _HEAD.sub("", said.strip().rpartition("\n")[2])
+    return _HEAD.sub("", text.strip().rpartition("\n")[2])
 
 
 def kept(submission: str) -> str:
@@ -75,18 +75,18 @@ def kept(submission: str) -> str:
 
 def by_submission(submission: str, site_id: Optional[str]) -> Case:
     """Return the case of a submission that was refused. Raises `Complaint` where none of that id is known to be."""
-    found = next((one for one in _records() if one.id == submission), None)
-    said = words(found) if found is not None else ""
-    told = from_memory.of_submission(found) if found is not None and said else None
-    if told is None:
+    record = next((candidate for candidate in _records() if candidate.id == submission), None)
+    message = words(record) if record is not None else ""
+    facts = from_memory.of_submission(record) if record is not None and message else None
+    if facts is None:
         raise Complaint(
             "%s: you have no refused submission of this id" % submission, "maple history lists what you submitted"
         )
-    log = LogFile(_as_file(submission, said), "scheduler", about="said by sbatch")
-    return case_of(replace(told, id="", state="refused", notes=(NOTE,)), site_id, (), (log,))
+    log = LogFile(_as_file(submission, message), "scheduler", about="said by sbatch")
+    return case_of(replace(facts, id="", state="refused", notes=(NOTE,)), site_id, (), (log,))
 
 
-def _as_file(submission: str, said: str) -> str:
+def _as_file(submission: str, message: str) -> str:
     """Return a file that holds what was said: what is read and shown as proof is a file's."""
     own = "%s/%s/%s.txt" % (own_folders.state(), FOLDER, submission)
     if kept(submission):
@@ -95,7 +95,7 @@ def _as_file(submission: str, said: str) -> str:
     atexit.register(folder.cleanup)
     path = os.path.join(folder.name, "sbatch.txt")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(said + "\n")
+        file.write(message + "\n")
     return path
 
 
@@ -108,22 +108,22 @@ def _records() -> list[Record]:
 
 def _asked(record: Record) -> str:
     """Ask sbatch, and keep what it says. "" where that submission may be a job, sbatch takes it, or does not answer."""
-    told = from_memory.of_submission(record)
-    if told is None or told.scheduler != "slurm" or told.script is None or told.argv is None:
+    facts = from_memory.of_submission(record)
+    if facts is None or facts.scheduler != "slurm" or facts.script is None or facts.argv is None:
         return ""
     try:
-        if record.joined != "none" and _may_be_a_job(record, told):
+        if record.joined != "none" and _may_be_a_job(record, facts):
             return ""
-        said = dry_run.complaint(told.argv, told.script, told.work_dir)
+        message = dry_run.complaint(facts.argv, facts.script, facts.work_dir)
     except SchedulerError:
         return ""
-    text = masked(said or "")
+    text = masked(message or "")
     if text:
         _keep(record.id, text)
     return text
 
 
-def _may_be_a_job(record: Record, told: Told) -> bool:
+def _may_be_a_job(record: Record, facts: JobFacts) -> bool:
     """Return whether the scheduler has a job that may be this one. Raises `SchedulerError`.
 
     After a while it forgets jobs, so then only the service can say that there is none.
@@ -132,7 +132,7 @@ def _may_be_a_job(record: Record, told: Told) -> bool:
         return True
     others = {other.job for other in records()}
     jobs = [job for job in choose().jobs_of(job_facts.name_of(os.geteuid()), ended=True) if job.id not in others]
-    return any(job.name == told.name and abs((job.submitted or 0.0) - record.at) <= NEAR for job in jobs)
+    return any(job.name == facts.name and abs((job.submitted or 0.0) - record.at) <= NEAR for job in jobs)
 
 
 def _keep(submission: str, text: str) -> None:

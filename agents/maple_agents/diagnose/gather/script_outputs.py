@@ -171,15 +171,15 @@ class _Interpreter(Interpreter):
         if last is not None:
             self._redirected(last.redirects, shell, "both")
 
-    def _redirected(self, redirects: Sequence[Redirect], shell: Shell, said: Optional[Role] = None) -> None:
-        """Note where output goes; *said*: what of it comes through the pipe before."""
-        found = roles(redirects)
+    def _redirected(self, redirects: Sequence[Redirect], shell: Shell, role_before: Optional[Role] = None) -> None:
+        """Note where output goes; *role_before*: what of it comes through the pipe before."""
+        streams = roles(redirects)
         for redirect in redirects:
-            if redirect.target is None or redirect not in found:
+            if redirect.target is None or redirect not in streams:
                 continue
-            if said is not None and found[redirect] == "stderr":
+            if role_before is not None and streams[redirect] == "stderr":
                 continue  # of a filter
-            role = said or found[redirect]
+            role = role_before or streams[redirect]
             if not self._handed_on(redirect.target, shell, role):
                 self._note(word(_as_any_task(shell), redirect.target, self.substitute), shell, role)
 
@@ -192,11 +192,11 @@ class _Interpreter(Interpreter):
     def _handed_on(self, target: Word, shell: Shell, role: Role) -> bool:
         """Return whether it goes to a process, `>(tee log)`; what that one writes to is noted."""
         inside = [part for part in target.parts if isinstance(part, ProcessSub)]
-        for one in (command for part in inside for command in commands(part.body)):
-            if isinstance(one, Simple):
-                self._redirected(one.redirects, shell, role)
-                if name_of(one) == b"tee":
-                    self._tee(one, shell, role)
+        for command in (command for part in inside for command in commands(part.body)):
+            if isinstance(command, Simple):
+                self._redirected(command.redirects, shell, role)
+                if name_of(command) == b"tee":
+                    self._tee(command, shell, role)
         return bool(inside)
 
     def _note(self, path: Text, shell: Shell, role: Role) -> None:
@@ -303,13 +303,13 @@ def prints(command: Command) -> bool:
         named = [word for word in words[1:] if not word.startswith(b"-")] if name_of(command) in _STARTING else []
         return not words or name_of(command) in _PRINTING or not _PRINTING.isdisjoint((*named[:1], *named[-1:]))
     inner = list(_inside(command))
-    return bool(inner) and all(prints(one) for one in inner)
+    return bool(inner) and all(prints(part) for part in inner)
 
 
 def passed_on(command: Pipeline) -> Optional[Simple]:
     """Return the last command of a pipe where it hands on what a program says, None where it does not."""
     *before, last = command.commands
-    if not isinstance(last, Simple) or name_of(last) not in _PASSING or all(prints(one) for one in before):
+    if not isinstance(last, Simple) or name_of(last) not in _PASSING or all(prints(part) for part in before):
         return None
     return last
 

@@ -75,15 +75,15 @@ def _of_report(cause: str, match: Match, digest: Digest, voter: Voter) -> Iterat
     event, known = match.event, match.evidence
     own = [(at, text) for at, text in zip(event.unit_at, event.unit, strict=True)] if not event.exception else []
     others = [
-        (one.place.line, one.text)
-        for one in digest.events
-        if one is not event and one.severity >= Severity.ERROR and one.place.file == known.file
+        (other.place.line, other.text)
+        for other in digest.events
+        if other is not event and other.severity >= Severity.ERROR and other.place.file == known.file
     ]
     near = [row for row in (*own, *others) if 0 < abs(row[0] - known.line) <= NEAR]
     votes = [
         (vote.strength, row) for row in near[:REPORT] if (vote := voter(row[1])) is not None and vote.cause == cause
     ]
-    best = max(votes, default=None, key=lambda one: one[0])
+    best = max(votes, default=None, key=lambda vote: vote[0])
     if best is not None and best[0] >= KNOWN:
         yield Evidence(known.file, *best[1])
 
@@ -91,17 +91,17 @@ def _of_report(cause: str, match: Match, digest: Digest, voter: Voter) -> Iterat
 def _begun_by(event: Event, digest: Digest) -> Iterator[Evidence]:
     """Yield the exception from which that of *event* was raised, the first of its chain."""
     left, line = event.chained, event.place.line
-    for one in sorted(digest.events, key=lambda one: -one.place.line):
+    for earlier in sorted(digest.events, key=lambda earlier: -earlier.place.line):
         if (
             left
-            and one.exception
-            and one.place.file == event.place.file
-            and one.place.line < line
-            and one.chained < left
+            and earlier.exception
+            and earlier.place.file == event.place.file
+            and earlier.place.line < line
+            and earlier.chained < left
         ):
-            left, line = one.chained, one.place.line
+            left, line = earlier.chained, earlier.place.line
             if not left:
-                yield Evidence(one.place.file, one.place.line, one.text)
+                yield Evidence(earlier.place.file, earlier.place.line, earlier.text)
 
 
 def _died_of(event: Event, digest: Digest, quiet: Collection[Place]) -> Iterator[Evidence]:
@@ -111,14 +111,14 @@ def _died_of(event: Event, digest: Digest, quiet: Collection[Place]) -> Iterator
     if event.exception or event.severity == Severity.FATAL:
         return
     behind = (
-        one
-        for one in digest.events
-        if one.exception and one.place.file == event.place.file and one.place.line > event.place.line
-        and one.place not in quiet and not survived(one, digest)
+        later
+        for later in digest.events
+        if later.exception and later.place.file == event.place.file and later.place.line > event.place.line
+        and later.place not in quiet and not survived(later, digest)
     )  # fmt: skip
-    for one in list(behind)[:1]:
-        yield Evidence(one.place.file, one.place.line, one.text)
-        yield from list(_below(one, one.place.line))[:1]
+    for later in list(behind)[:1]:
+        yield Evidence(later.place.file, later.place.line, later.text)
+        yield from list(_below(later, later.place.line))[:1]
 
 
 __all__ = ["shown", "telling_lines"]

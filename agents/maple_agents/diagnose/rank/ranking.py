@@ -69,20 +69,20 @@ def ranked(
     matches: Sequence[Match], known: Mapping[str, Entry], facts: Mapping[str, Fact], digest: Digest
 ) -> tuple[tuple[Ranked, ...], tuple[Match, ...]]:
     """Return the causes, the likeliest first, and the matches that are cascade, in order of time."""
-    harmless = {one.evidence for one in matches if known[one.entry].role == "harmless"}
+    harmless = {hit.evidence for hit in matches if known[hit.entry].role == "harmless"}
     by_entry: dict[str, list[Match]] = {}
-    for one in matches:
-        if one.evidence not in harmless:
-            by_entry.setdefault(one.entry, []).append(one)
+    for hit in matches:
+        if hit.evidence not in harmless:
+            by_entry.setdefault(hit.entry, []).append(hit)
     candidates = [
         made
         for name, entry in known.items()
         if entry.role in ("cause", "symptom")
         and (made := _candidate(name, entry, by_entry.get(name, []), facts, digest)) is not None
     ]
-    causes = [_shown(one, by_entry, known) for one in _ordered(_unexplained(candidates, known))]
+    causes = [_shown(row, by_entry, known) for row in _ordered(_unexplained(candidates, known))]
     places = {match.event.place for cause in causes for match in cause.matches}
-    cascade = [one for one in matches if one.event.place not in places and one.evidence not in harmless]
+    cascade = [hit for hit in matches if hit.event.place not in places and hit.evidence not in harmless]
     return tuple(causes), tuple(cascade)
 
 
@@ -147,7 +147,7 @@ def _alive(event: Event, digest: Digest) -> float:
 
 def of_earlier_run(event: Event, digest: Digest) -> bool:
     """Return whether its file goes on with another run, in which the same was not said again."""
-    return any(one.run > event.run and one.place.file == event.place.file for one in digest.events)
+    return any(other.run > event.run and other.place.file == event.place.file for other in digest.events)
 
 
 def survived(event: Event, digest: Digest) -> bool:

@@ -69,8 +69,8 @@ def candidates(
     events = events if len(events) <= MOST else [*events[: MOST // 2], *events[-MOST // 2 :]]
     votes = [vote(event.text) for event in events]
     values = [
-        sum(weights.get(name, 0.0) * value for name, value in seen(event, digest, events, said).items())
-        for event, said in zip(events, votes, strict=True)
+        sum(weights.get(name, 0.0) * value for name, value in seen(event, digest, events, votes_of).items())
+        for event, votes_of in zip(events, votes, strict=True)
     ]
     rows = [Candidate(*row) for row in zip(events, votes, _shares(values), strict=True)]
     return sorted(rows, key=lambda row: -row.share)
@@ -94,9 +94,9 @@ def seen(event: Event, digest: Digest, events: Sequence[Event], vote: Vote | Non
 
 
 def _of_place(event: Event, digest: Digest, events: Sequence[Event]) -> dict[str, float]:
-    bad = [one for one in events if one.severity >= Severity.ERROR]
-    same = [one for one in bad if one.place.file == event.place.file and one.rank == event.rank]
-    at = next(number for number, one in enumerate(events) if one is event)
+    bad = [other for other in events if other.severity >= Severity.ERROR]
+    same = [other for other in bad if other.place.file == event.place.file and other.rank == event.rank]
+    at = next(number for number, other in enumerate(events) if other is event)
     return {
         "first error": float(bool(bad) and bad[0] is event),
         "first of rank": float(bool(same) and same[0] is event),
@@ -105,8 +105,8 @@ def _of_place(event: Event, digest: Digest, events: Sequence[Event]) -> dict[str
         "behind": min(math.log1p(event.behind), 6.0) / 6,
         "survived": float(survived(event, digest)),
         "earlier run": float(of_earlier_run(event, digest)),
-        "an exception before": float(any(one.exception for one in events[:at])),
-        "an exception behind": float(any(one.exception for one in events[at + 1 :])),
+        "an exception before": float(any(other.exception for other in events[:at])),
+        "an exception behind": float(any(other.exception for other in events[at + 1 :])),
     }
 
 

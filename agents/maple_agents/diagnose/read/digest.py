@@ -41,11 +41,11 @@ def read(logs: Sequence[LogFile], anchors: Sequence[bytes] = (), limits: Limits 
         stories.append(_told(story))
     events = merged.events()
     return Digest(
-        tuple(one.stream for one in stories), events, merged.dropped, _ranks(stories),
-        sum(one.ordinary for one in stories),
-        sum(one.progress for one in stories), _last_progress(stories),
-        next((one.ended_well for one in stories if one.ended_well), ""),
-        next((one.planned for one in stories if one.planned), ""),
+        tuple(part.stream for part in stories), events, merged.dropped, _ranks(stories),
+        sum(part.ordinary for part in stories),
+        sum(part.progress for part in stories), _last_progress(stories),
+        next((part.ended_well for part in stories if part.ended_well), ""),
+        next((part.planned for part in stories if part.planned), ""),
     )  # fmt: skip
 
 
@@ -71,8 +71,8 @@ def _told(story: Story) -> Story:
 
 
 def _ranks(stories: Sequence[Story]) -> dict[int, Place]:
-    found = {rank: Place(story.stream.file.path, number) for story in stories for rank, number in story.ranks.items()}
-    return dict(sorted(found.items()))
+    rows = {rank: Place(story.stream.file.path, number) for story in stories for rank, number in story.ranks.items()}
+    return dict(sorted(rows.items()))
 
 
 def _last_progress(stories: Sequence[Story]) -> Place | None:
@@ -88,7 +88,7 @@ Order = tuple[bool, float, int, int]  # whether only an error file says it, time
 
 
 @dataclass
-class Said:
+class Message:
     """An event as it grows. *first*: where it was said first; *known*: the earliest time that was told for it."""
 
     unit: Unit
@@ -114,44 +114,44 @@ class Merged:
     def __init__(self, limits: Limits) -> None:
         self.dropped = 0
         self._limits = limits
-        self._said: dict[Key, Said] = {}
+        self._said: dict[Key, Message] = {}
         self._shapes: dict[tuple[str, str], int] = {}
         self._files: list[list[tuple[int, float, Key]]] = []  # of each: line, the last time told before it, what
 
     def add(self, story: Story) -> None:
         """Take the units of *story*."""
         numbers = [number for number, _ in story.moments]
-        told: list[tuple[int, float, Key]] = []
-        self._files.append(told)
+        keys: list[tuple[int, float, Key]] = []
+        self._files.append(keys)
         for unit in story.units:
             at = bisect_right(numbers, unit.told.number) - 1
             hint = story.moments[at][1] if at >= 0 else 0.0
             key = self._key(unit)
-            told.append((unit.told.number, hint, key))
+            keys.append((unit.told.number, hint, key))
             self._merge(self._said.get(key) or self._new(key, unit, story), unit, story, hint)
 
     def events(self) -> tuple[Event, ...]:
         """Return the events in order, the first ones and the last ones where there are too many."""
         self._set_orders()
-        said = sorted(self._said.values(), key=lambda one: one.order)
-        if len(said) > self._limits.events:
-            self.dropped = len(said) - self._limits.events
-            said = _worth(said, self._limits.events)
+        messages = sorted(self._said.values(), key=lambda message: message.order)
+        if len(messages) > self._limits.events:
+            self.dropped = len(messages) - self._limits.events
+            messages = _worth(messages, self._limits.events)
         left, events = self._limits.units, []
-        for one in said:
-            events.append(_event(one, min(self._limits.unit, max(1, left))))
+        for message in messages:
+            events.append(_event(message, min(self._limits.unit, max(1, left))))
             left -= len(events[-1].unit)
         return tuple(events)
 
     def _set_orders(self) -> None:
         """Order by time where one is known; what has none comes behind what stands before it in its file."""
-        for number, told in enumerate(self._files):
+        for number, keys in enumerate(self._files):
             carried = 0.0
-            for line, hint, key in sorted(told, key=lambda one: one[0]):
-                said = self._said[key]
-                carried = max(carried, hint, said.known or 0.0)
-                at = carried if said.known is None else said.known
-                said.order = min(said.order, (at, number, line))
+            for line, hint, key in sorted(keys, key=lambda row: row[0]):
+                message = self._said[key]
+                carried = max(carried, hint, message.known or 0.0)
+                at = carried if message.known is None else message.known
+                message.order = min(message.order, (at, number, line))
 
     def _key(self, unit: Unit) -> Key:
         """Return what tells the event from others; names are put aside once too many differ by them alone."""
@@ -163,55 +163,55 @@ class Merged:
         self._shapes[rough] = self._shapes.get(rough, 0) + 1
         return key if self._shapes[rough] <= self._limits.variants else (rough[0], exception, None)
 
-    def _new(self, key: Key, unit: Unit, story: Story) -> Said:
-        said = self._said[key] = Said(unit, story.stream.file.path, (True, float("inf"), 0, 0))
-        return said
+    def _new(self, key: Key, unit: Unit, story: Story) -> Message:
+        message = self._said[key] = Message(unit, story.stream.file.path, (True, float("inf"), 0, 0))
+        return message
 
-    def _merge(self, said: Said, unit: Unit, story: Story, hint: float) -> None:
+    def _merge(self, message: Message, unit: Unit, story: Story, hint: float) -> None:
         known = _known(unit)
         order = (story.is_error_file, hint if known is None else known, len(self._files), unit.told.number)
-        if order < said.first:
-            said.unit, said.path, said.first = unit, story.stream.file.path, order
+        if order < message.first:
+            message.unit, message.path, message.first = unit, story.stream.file.path, order
         if known is not None:
-            said.known = known if said.known is None else min(known, said.known)
-        said.severity = max(said.severity, unit.severity)
-        self._last(said, unit, story, order, self._more(said, unit, story))
-        said.ranks.update(_rank(unit))
-        said.nodes.update({unit.node or unit.told.told.node} - {""})
+            message.known = known if message.known is None else min(known, message.known)
+        message.severity = max(message.severity, unit.severity)
+        self._last(message, unit, story, order, self._more(message, unit, story))
+        message.ranks.update(_rank(unit))
+        message.nodes.update({unit.node or unit.told.told.node} - {""})
 
-    def _more(self, said: Said, unit: Unit, story: Story) -> int:
+    def _more(self, message: Message, unit: Unit, story: Story) -> int:
         """Count *unit*, and once the lines like it that were only counted; return where it was said last."""
         if story.is_error_file:
-            said.files += 1
+            message.files += 1
         else:
-            said.count += 1
+            message.count += 1
         name = (len(self._files), unit.told.key)
         more = story.more.get(unit.told.key)
-        if more is None or more.count <= 0 or name in said.counted:
+        if more is None or more.count <= 0 or name in message.counted:
             return unit.told.number
-        said.counted.add(name)
-        said.count += more.count
-        said.ranks.update(more.ranks)
+        message.counted.add(name)
+        message.count += more.count
+        message.ranks.update(more.ranks)
         return max(more.last, unit.told.number)
 
-    def _last(self, said: Said, unit: Unit, story: Story, order: Order, number: int) -> None:
+    def _last(self, message: Message, unit: Unit, story: Story, order: Order, number: int) -> None:
         last = (order[1], order[2], number)
-        if last >= said.last_order and not (story.is_error_file and said.last.line):
-            said.last, said.last_order = Place(story.stream.file.path, number), last
-            said.behind = story.behind(max(number, unit.lines[-1].number))
-            said.run = run_of(story.runs, number)
+        if last >= message.last_order and not (story.is_error_file and message.last.line):
+            message.last, message.last_order = Place(story.stream.file.path, number), last
+            message.behind = story.behind(max(number, unit.lines[-1].number))
+            message.run = run_of(story.runs, number)
 
 
-def _worth(said: Sequence[Said], most: int) -> list[Said]:
+def _worth(messages: Sequence[Message], most: int) -> list[Message]:
     """Return *most* of them in order: the worse ones, of these the first ones and the last ones.
 
     Where thousands of lines say error, a traceback among them tells more than any of these.
     """
 
     def rank(at: int) -> tuple[bool, int, int]:
-        return said[at].unit.traceback is None, -said[at].severity, min(at, len(said) - at)
+        return messages[at].unit.traceback is None, -messages[at].severity, min(at, len(messages) - at)
 
-    return [said[at] for at in sorted(sorted(range(len(said)), key=rank)[:most])]
+    return [messages[at] for at in sorted(sorted(range(len(messages)), key=rank)[:most])]
 
 
 def _known(unit: Unit) -> float | None:
@@ -238,20 +238,20 @@ def _frame(unit: Unit) -> tuple[str, int] | None:
     return next((frame for frame in reversed(_frames(unit)) if own(frame[0])), None)
 
 
-def _event(said: Said, most: int) -> Event:
-    unit = said.unit
+def _event(row: Message, most: int) -> Event:
+    unit = row.unit
     lines = _shortened(unit, most)
     texts = tuple(shown_lines(line.text for line in lines))
     telling = next((at for at, line in enumerate(lines) if line is unit.told), 0)
     moment = unit.at or unit.told.told.moment or unit.lines[0].told.moment
-    at = said.known if said.known is not None else moment[0] if moment else None
+    at = row.known if row.known is not None else moment[0] if moment else None
     frames = _frames(unit)
     return Event(
-        Place(said.path, unit.told.number), texts[telling], said.severity, texts, tuple(line.number for line in lines),
+        Place(row.path, unit.told.number), texts[telling], row.severity, texts, tuple(line.number for line in lines),
         _exception(unit), _frame(unit), frames[-1] if frames else None, unit.chained,
-        next(iter(_rank(unit) or (said.ranks if len(said.ranks) == 1 else ())), None),
-        unit.node or unit.told.told.node, at, said.known is not None, max(said.count, said.files),
-        frozenset(said.ranks), frozenset(said.nodes), said.last, said.behind, said.run,
+        next(iter(_rank(unit) or (row.ranks if len(row.ranks) == 1 else ())), None),
+        unit.node or unit.told.told.node, at, row.known is not None, max(row.count, row.files),
+        frozenset(row.ranks), frozenset(row.nodes), row.last, row.behind, row.run,
     )  # fmt: skip
 
 

@@ -39,8 +39,8 @@ def _died() -> re.Pattern[str]:
 
 @cache
 def _said() -> re.Pattern[str]:
-    said = _any(english_of())
-    return re.compile(rf"(?P<gap>\s: |：|(?<!:) (?=ist nicht gesetzt))?(?P<said>{said})(?:\.(?=\s*$))?(?![\w-])")
+    sentences = _any(english_of())
+    return re.compile(rf"(?P<gap>\s: |：|(?<!:) (?=ist nicht gesetzt))?(?P<said>{sentences})(?:\.(?=\s*$))?(?![\w-])")
 
 
 def _forms(words: Iterable[str]) -> set[str]:
@@ -49,4 +49,4 @@ def _forms(words: Iterable[str]) -> set[str]:
 
 
 def _any(words: Iterable[str]) -> str:
-    return "|".join(re.escape(word) for word in sorted(words, key=lambda one: (-len(one), one)))
+    return "|".join(re.escape(word) for word in sorted(words, key=lambda word: (-len(word), word)))

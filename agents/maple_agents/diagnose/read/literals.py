@@ -68,7 +68,7 @@ class Search:
     def inside(self, number: int) -> set[int]:
         """Return the literal and all words that are a part of it, which would be found in its place."""
         whole = self._literals[number]
-        parts = {at for at, one in enumerate(self._literals) if one in whole and self.sorts[at] == Sort.WORD}
+        parts = {at for at, literal in enumerate(self._literals) if literal in whole and self.sorts[at] == Sort.WORD}
         return parts | {number}
 
     def without(self, worn: AbstractSet[int]) -> Search:
@@ -85,8 +85,8 @@ class Search:
 
     def sort(self, small: bytes) -> Sort | None:
         """Return the strongest sort of literal in *small*, None for none."""
-        found = self._find(small)
-        return max((self.sorts[number] for number, _, _ in found), default=None)
+        hits = self._find(small)
+        return max((self.sorts[number] for number, _, _ in hits), default=None)
 
 
 def automaton(literals: tuple[bytes, ...]) -> Callable[[bytes], Found]:
@@ -105,7 +105,7 @@ def automaton(literals: tuple[bytes, ...]) -> Callable[[bytes], Found]:
 def expression(literals: tuple[bytes, ...]) -> Callable[[bytes], Found]:
     numbers = {literal: number for number, literal in enumerate(literals)}
     ordered = sorted(literals, key=len, reverse=True)
-    pattern = re.compile(b"|".join(re.escape(one) for one in ordered))
+    pattern = re.compile(b"|".join(re.escape(literal) for literal in ordered))
     return lambda small: [(numbers[match[0]], match.start(), match.end()) for match in pattern.finditer(small)]
 
 
@@ -119,22 +119,22 @@ ABORTED = ("Abgebrochen", "Abandon", "Abortado", "Annullato", "Afgebroken", "中
 @cache
 def english_of() -> Mapping[str, str]:
     """Return the English of each form of each sentence."""
-    return {form: own for own, one in _pairs() for form in forms(one)}
+    return {form: own for own, sentence in _pairs() for form in forms(sentence)}
 
 
 def sentence_literals() -> Iterator[bytes]:
     """Yield the sentences, and the words for a death, as they stand in a log in UTF-8, in Latin-1 and in ASCII."""
-    for one in (*(one for _, one in _pairs()), *KILLED, *ABORTED):
-        yield one.encode()
-        if not one.isascii() and _is_latin(one):
-            yield one.encode("latin-1")
-            yield one.encode("ascii", "replace")
+    for sentence in (*(text for _, text in _pairs()), *KILLED, *ABORTED):
+        yield sentence.encode()
+        if not sentence.isascii() and _is_latin(sentence):
+            yield sentence.encode("latin-1")
+            yield sentence.encode("ascii", "replace")
 
 
 def forms(text: str) -> set[str]:
     """Return *text*, and how it is read where it stands in Latin-1, or its letters became question marks."""
     odd = ("\ufffd", "?") if _is_latin(text) else ()
-    return {text, *("".join(letter if letter.isascii() else one for letter in text) for one in odd)}
+    return {text, *("".join(letter if letter.isascii() else mark for letter in text) for mark in odd)}
 
 
 def _is_latin(text: str) -> bool:

@@ -146,7 +146,7 @@ def _recoded(blocks: Iterator[Block], encoding: str) -> Iterator[Block]:
     yield Block(decoder.decode(b"", True).encode("utf-8", "replace"))
 
 
-def _whole_lines(blocks: Iterator[Block], limits: Limits, told: Callable[[str], None]) -> Iterator[Block]:
+def _whole_lines(blocks: Iterator[Block], limits: Limits, tell: Callable[[str], None]) -> Iterator[Block]:
     """Yield blocks cut behind line feeds. A line that is too long is cut out in its middle."""
     begun, skipped = b"", 0
     for block in blocks:
@@ -160,7 +160,7 @@ def _whole_lines(blocks: Iterator[Block], limits: Limits, told: Callable[[str], 
         else:
             begun += block.data
         if len(begun) > limits.line:
-            told("has a line longer than %d KiB, of which only both ends were read" % (limits.line >> 10))
+            tell("has a line longer than %d KiB, of which only both ends were read" % (limits.line >> 10))
             begun = begun[: limits.line // 4] + begun[-limits.line // 4 :]
     if begun:
         yield Block(begun, skipped)

@@ -86,8 +86,8 @@ def bar(text: str) -> str:
 
     A bar is drawn once more when its process ends: the same place again is no progress.
     """
-    found = _BAR.findall(text) if " [" in text else []
-    return "/".join(found[-1]) if found else ""
+    bars = _BAR.findall(text) if " [" in text else []
+    return "/".join(bars[-1]) if bars else ""
 
 
 def drawn(line: bytes) -> int:
@@ -133,7 +133,7 @@ def starts(lines: Sequence[Line]) -> list[int]:
     """
     banners = _banners(lines)
     named = any(job for _, job in banners.values())
-    found: list[int] = []
+    numbers: list[int] = []
     over = wrong = False
     for line in lines:
         if line.sort is not None:
@@ -142,18 +142,18 @@ def starts(lines: Sequence[Line]) -> list[int]:
             like, job = template(line.words.strip()), _job(line.words)
             first, before = banners.get(like, (line.number, ""))
             if first < line.number and (over or job and before and job != before):
-                found.append(line.number)
+                numbers.append(line.number)
                 banners[like], over, wrong = (first, job), False, False
-    return found
+    return numbers
 
 
 def _banners(lines: Sequence[Line]) -> dict[str, tuple[int, str]]:
     """Return templates of the first lines, with the number of each and the job that it names."""
-    said = (line for line in lines if line.sort is None and line.words[:1].strip() and not is_progress(line.words))
-    found: dict[str, tuple[int, str]] = {}
-    for line in islice(said, FIRST):
-        found.setdefault(template(line.words.strip()), (line.number, _job(line.words)))
-    return found
+    plain = (line for line in lines if line.sort is None and line.words[:1].strip() and not is_progress(line.words))
+    banners: dict[str, tuple[int, str]] = {}
+    for line in islice(plain, FIRST):
+        banners.setdefault(template(line.words.strip()), (line.number, _job(line.words)))
+    return banners
 
 
 def run_of(begun: Sequence[int], number: int) -> int:
@@ -161,6 +161,6 @@ def run_of(begun: Sequence[int], number: int) -> int:
     return bisect_right(begun, number)
 
 
-def _job(said: str) -> str:
-    match = _JOB.search(said)
+def _job(text: str) -> str:
+    match = _JOB.search(text)
     return next(filter(None, match.groups()), "") if match else ""

@@ -102,8 +102,8 @@ class Chosen:
 
     def _searched(self, here: Rows) -> None:
         """Look at the rows in which a literal stands."""
-        found = self._wearing(here.data.lower())
-        hits = self._hits(here, found)
+        places = self._wearing(here.data.lower())
+        hits = self._hits(here, places)
         if len(hits) <= THICK:
             for row in sorted(hits):
                 self._near(here, row, hits)
@@ -114,12 +114,12 @@ class Chosen:
             groups.setdefault(fingerprint(here.lines[row]), []).append(row)
         self._groups(here, groups, {key: hits[members[0]] for key, members in groups.items()})
 
-    def _hits(self, here: Rows, found: Found) -> dict[int, Hit]:
+    def _hits(self, here: Rows, literals: Found) -> dict[int, Hit]:
         """Return the strongest literal of each row that has one."""
         hits: dict[int, Hit] = {}
         sorts = self._wearing.sorts
         row = before = 0
-        for literal, start, _ in found:
+        for literal, start, _ in literals:
             row += here.data.count(b"\n", before, start)
             before = start
             if row not in hits or hits[row][0] < sorts[literal]:

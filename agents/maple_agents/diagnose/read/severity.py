@@ -85,11 +85,11 @@ def severity(words: str, level: str = "") -> Severity:
 
     A level caps the words: an INFO that speaks of an error is a note. An error may still tell of a death.
     """
-    said = _LEVELS.get(level.lower()) if level else _level(words)
-    if said == Severity.NOTE or said == Severity.WARNING:
-        return said
+    level_said = _LEVELS.get(level.lower()) if level else _level(words)
+    if level_said == Severity.NOTE or level_said == Severity.WARNING:
+        return level_said
     heard = by_words(words)
-    return heard if said is None else max(said, heard)
+    return heard if level_said is None else max(level_said, heard)
 
 
 def by_words(words: str) -> Severity:

@@ -41,22 +41,22 @@ def without_learned(lines: Sequence[Line]) -> None:
     """Take from the words of *lines* the prefixes that its tracebacks bear, numbers aside."""
     known = [re.compile(pattern) for pattern in _patterns(lines)]
     for line in lines if known else ():
-        found = next((match for one in known if (match := one.match(line.words))), None)
-        if found is not None:
-            line.words = line.words[found.end() :]
-            process = _PROCESS.search(found[0])
+        bearing = next((match for expression in known if (match := expression.match(line.words))), None)
+        if bearing is not None:
+            line.words = line.words[bearing.end() :]
+            process = _PROCESS.search(bearing[0])
             line.told.pid = line.told.pid or (process[1] if process else "")
 
 
 def _patterns(lines: Sequence[Line]) -> list[str]:
-    found: dict[str, None] = {}
+    patterns: dict[str, None] = {}
     for at, pattern in _headed(lines):
         frame = re.compile(pattern + FRAME.pattern)
-        if pattern not in found and any(frame.match(line.words) for line in lines[at + 1 : at + 1 + NEXT]):
-            found[pattern] = None
-        if len(found) >= MOST:
+        if pattern not in patterns and any(frame.match(line.words) for line in lines[at + 1 : at + 1 + NEXT]):
+            patterns[pattern] = None
+        if len(patterns) >= MOST:
             break
-    return list(found)
+    return list(patterns)
 
 
 def _headed(lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
@@ -110,8 +110,8 @@ def read_stream(file: LogFile, search: Search, limits: Limits) -> Story:
     story = Story(Stream(file, source.bytes, chosen.total, wrong=source.wrong), more=chosen.more)
     clock = Clock(source.modified)
     try:
-        if source.bytes <= limits.error_file and (told := callstack(first)) is not None:
-            _read_error_file(story, told[0], told[1], search, clock)
+        if source.bytes <= limits.error_file and (stack := callstack(first)) is not None:
+            _read_error_file(story, stack[0], stack[1], search, clock)
         else:
             _read_lines(story, chosen, clock)
     except Exception as error:  # one log that is not understood must not hide the others
@@ -122,19 +122,19 @@ def read_stream(file: LogFile, search: Search, limits: Limits) -> Story:
 
 def _read_lines(story: Story, chosen: Chosen, clock: Clock) -> None:
     kept = chosen.lines()
-    texts = [plain(one.raw) for one in kept]
+    texts = [plain(row.raw) for row in kept]
     used = labels(texts)
     near = _near(kept)
     lines = [
-        _line(one, text, used, clock) if close else _ordinary(one, text, used)
-        for one, text, close in zip(kept, texts, near, strict=True)
+        _line(row, text, used, clock) if close else _ordinary(row, text, used)
+        for row, text, close in zip(kept, texts, near, strict=True)
     ]
     numbered = used.numbered and not any(": [rank" in text[:24] for text in texts)  # else these are tasks
     story.ranks = {**chosen.ranked, **(chosen.numbered if numbered else {})}
     _file_labels(story, lines)
-    told = [line for line, close in zip(lines, near, strict=True) if close]
-    without_learned(told)
-    story.units = Assembler(clock).read(told)
+    close_lines = [line for line, close in zip(lines, near, strict=True) if close]
+    without_learned(close_lines)
+    story.units = Assembler(clock).read(close_lines)
     story.moments = _moments(lines)
     story.runs = starts(lines)
     _count(story, kept, lines, chosen)
@@ -147,7 +147,7 @@ def _read_error_file(story: Story, texts: list[str], at: float | None, search: S
     """Read the traceback that stands in an error file: all of it on line 1."""
     story.is_error_file = True
     kept = [Kept(number, text.encode(), search.sort(text.lower().encode()), 0) for number, text in enumerate(texts, 1)]
-    lines = [_line(one, plain(one.raw), Labels(), clock) for one in kept]
+    lines = [_line(row, plain(row.raw), Labels(), clock) for row in kept]
     _file_labels(story, lines)
     for line in lines:
         line.told.moment = line.told.moment or (Moment(at) if at is not None else None)
@@ -160,37 +160,37 @@ def _read_error_file(story: Story, texts: list[str], at: float | None, search: S
 
 def _moments(lines: list[Line]) -> list[tuple[int, float]]:
     """Return the latest time told up to each line that told one: what has no time of its own was said after that."""
-    told = [(line.number, line.told.moment.at) for line in lines if line.told.moment and line.told.moment.dated]
-    latest = accumulate((at for _, at in told), max)
-    return [(number, at) for (number, _), at in zip(told, latest, strict=True)]
+    timed = [(line.number, line.told.moment.at) for line in lines if line.told.moment and line.told.moment.dated]
+    latest = accumulate((at for _, at in timed), max)
+    return [(number, at) for (number, _), at in zip(timed, latest, strict=True)]
 
 
 def _near(kept: list[Kept]) -> list[bool]:
     """Return which lines may belong to an event: those near a hit, and the last ones."""
     near = [False] * len(kept)
     until = 0
-    for at, one in enumerate(kept):
-        if one.sort is not None:
-            until = one.number + BEHIND
+    for at, row in enumerate(kept):
+        if row.sort is not None:
+            until = row.number + BEHIND
             near[max(0, at - 2) : at] = [True] * min(at, 2)
-        near[at] = one.number <= until
+        near[at] = row.number <= until
     near[-TAIL:] = [True] * len(near[-TAIL:])
     return near
 
 
 def _ordinary(kept: Kept, text: str, used: Labels) -> Line:
     """Return a line that is part of no event: only who says it is looked at, where its beginning may tell that."""
-    told = prefix(text, used, None) if text.startswith(("[", "(")) or used.any else Prefix()
-    return Line(kept.number, text, text[told.start :], told, kept.sort, kept.key)
+    beginning = prefix(text, used, None) if text.startswith(("[", "(")) or used.any else Prefix()
+    return Line(kept.number, text, text[beginning.start :], beginning, kept.sort, kept.key)
 
 
 def _line(kept: Kept, text: str, used: Labels, clock: Clock) -> Line:
-    told = prefix(text, used, clock)
+    beginning = prefix(text, used, clock)
     if kept.sort is not None:
-        told.node = told.node or node_said(text)
-    told.moment = told.moment or (clock.said(text) if "CANCELLED AT" in text else None)
-    words = text[told.start :]
-    return Line(kept.number, text, words if kept.sort is None else english(words), told, kept.sort, kept.key)
+        beginning.node = beginning.node or node_said(text)
+    beginning.moment = beginning.moment or (clock.said(text) if "CANCELLED AT" in text else None)
+    words = text[beginning.start :]
+    return Line(kept.number, text, words if kept.sort is None else english(words), beginning, kept.sort, kept.key)
 
 
 def _file_labels(story: Story, lines: list[Line]) -> None:
@@ -231,14 +231,14 @@ def _count(story: Story, kept: list[Kept], lines: list[Line], chosen: Chosen) ->
     counted += round((unseen - counted) * _worn_share(chosen))
     share = (unseen - counted) / unseen if unseen else 0.0
     before, progress, drawn = 0.0, 0, ""
-    for (one, gap), line in zip(gaps(kept), lines, strict=True):
+    for (row, gap), line in zip(gaps(kept), lines, strict=True):
         before += gap * share
-        if one.number not in taken and any(map(str.isalnum, line.words)) and not _TRACED.match(line.words):
-            before += 1 + one.drawn
+        if row.number not in taken and any(map(str.isalnum, line.words)) and not _TRACED.match(line.words):
+            before += 1 + row.drawn
             if is_progress(line.words) and (not (now := bar(line.words)) or now != drawn):
-                progress, story.last_progress = progress + 1, one.number
+                progress, story.last_progress = progress + 1, row.number
         drawn = bar(line.text) or drawn
-        story._numbers.append(one.number)
+        story._numbers.append(row.number)
         story._ordinary.append(before)
     story.ordinary = round(before)
     story.progress = progress + _sampled(story, chosen, unseen - counted)
@@ -284,8 +284,8 @@ def _last_words(story: Story, lines: list[Line], total: int) -> str:
     last = [line for line in _tail(lines, total) if line.words.strip()][-15:]
     bad = [unit for unit in story.units if unit.severity >= Severity.ERROR and not unit.aside]
     worst = max((unit.lines[-1].number for unit in bad if not unit.told.words.startswith(ASIDE)), default=0)
-    said = ended_well([line.words for line in last if line.number > worst])
-    return next(shown_lines([said])) if said else ""
+    ending = ended_well([line.words for line in last if line.number > worst])
+    return next(shown_lines([ending])) if ending else ""
 
 
 # The error files that torchrun's workers leave: one JSON object with the exception, its traceback and its time.
@@ -300,14 +300,14 @@ def callstack(data: bytes) -> tuple[list[str], float | None] | None:
     if not data.lstrip().startswith(b'{"message"'):
         return None
     try:
-        said = json.loads(data)
+        table = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    return _read(said)
+    return _read(table)
 
 
-def _read(said: Any) -> tuple[list[str], float | None] | None:
-    message = said.get("message") if isinstance(said, dict) else None
+def _read(table: Any) -> tuple[list[str], float | None] | None:
+    message = table.get("message") if isinstance(table, dict) else None
     if isinstance(message, str):
         return message.splitlines(), None
     if not isinstance(message, dict):
@@ -315,13 +315,13 @@ def _read(said: Any) -> tuple[list[str], float | None] | None:
     extra = message.get("extraInfo")
     extra = extra if isinstance(extra, dict) else {}
     stack, text = extra.get("py_callstack"), message.get("message")
-    told = stack if isinstance(stack, str) and stack.strip() else text
-    return (told.splitlines(), _time(extra.get("timestamp"))) if isinstance(told, str) else None
+    trace = stack if isinstance(stack, str) and stack.strip() else text
+    return (trace.splitlines(), _time(extra.get("timestamp"))) if isinstance(trace, str) else None
 
 
-def _time(said: Any) -> float | None:
+def _time(value: Any) -> float | None:
     try:
-        at = float(said)
+        at = float(value)
     except (TypeError, ValueError):
         return None
     return at if math.isfinite(at) and 0 < at < 1e11 else None

@@ -21,7 +21,7 @@ class Screened:
         self.any_case = bool(flags & re.I)
         self.literals = needed(pattern, flags)
         small = {literal.lower() if self.any_case else literal for literal in self.literals}
-        self._find = automaton(tuple(sorted(one.encode() for one in small))) if small else None
+        self._find = automaton(tuple(sorted(literal.encode() for literal in small))) if small else None
 
     def search(self, text: str) -> re.Match[str] | None:
         """Return the first match in *text*, None for none."""
@@ -47,8 +47,8 @@ def needed(pattern: str, flags: int = 0) -> frozenset[str]:
 
 def _longest(tree: list[Any]) -> frozenset[str] | None:
     """Return, of the sets of literals one of which must stand in a match, that whose shortest one is longest."""
-    sets = [one for one in _sets(tree) if min(map(len, one)) >= SHORTEST]
-    return max(sets, key=lambda one: (min(map(len, one)), -len(one)), default=None)
+    sets = [literals for literals in _sets(tree) if min(map(len, literals)) >= SHORTEST]
+    return max(sets, key=lambda literals: (min(map(len, literals)), -len(literals)), default=None)
 
 
 def _sets(tree: list[Any]) -> Iterator[frozenset[str]]:
@@ -70,7 +70,7 @@ def _inside(operator: str, argument: Any) -> frozenset[str] | None:
     if operator == "SUBPATTERN" and not argument[1]:  # no flags of its own
         return _longest(list(argument[-1]))
     if operator == "BRANCH":
-        parts = [_longest(list(one)) for one in argument[1]]
+        parts = [_longest(list(branch)) for branch in argument[1]]
         return frozenset().union(*(part for part in parts if part)) if all(parts) else None
     if operator in ("MAX_REPEAT", "MIN_REPEAT") and argument[0] >= 1:
         return _longest(list(argument[2]))

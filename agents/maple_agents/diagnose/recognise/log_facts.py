@@ -146,11 +146,11 @@ def _of_plan(decision: Decision | None) -> dict[str, Fact]:
     if decision is None or decision.verdict == "unread":
         return {}
     proven = {finding.code for finding in decision.findings if finding.proven}
-    told: dict[str, Fact] = {
+    facts: dict[str, Fact] = {
         "findings": tuple(sorted(proven)),
         "advice": tuple(sorted({finding.code for finding in decision.findings} - proven)),
     }
-    return {**told, **_of_launches(decision.plan)} if decision.plan else told
+    return {**facts, **_of_launches(decision.plan)} if decision.plan else facts
 
 
 def _of_launches(plan: LaunchPlan) -> dict[str, Fact]:

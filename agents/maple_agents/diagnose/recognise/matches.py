@@ -32,19 +32,19 @@ class Match:
 
 def matches(events: Sequence[Event], known: Mapping[str, Entry]) -> tuple[Match, ...]:
     """Return every entry that is known by words, with the events that say them, in the order of *events*."""
-    said = [_lines(event) for event in events]
-    meant = _possible_of("\n".join(line.words for lines in said for line in lines), known)
+    lines_of = [_lines(event) for event in events]
+    meant = _possible_of("\n".join(line.words for lines in lines_of for line in lines), known)
     return tuple(
         match
-        for order, (event, lines) in enumerate(zip(events, said, strict=True))
+        for order, (event, lines) in enumerate(zip(events, lines_of, strict=True))
         for match in _of_event(event, order, lines, meant)
     )
 
 
 def _possible_of(text: str, known: Mapping[str, Entry]) -> dict[str, tuple[Entry, tuple[str, ...]]]:
     """Return the entries that *text* may speak of, each with the expressions that may match there: a few of all."""
-    found = _Literals(text)
-    rows = {name: (entry, tuple(filter(found.may_match, entry.match))) for name, entry in known.items()}
+    literals = _Literals(text)
+    rows = {name: (entry, tuple(filter(literals.may_match, entry.match))) for name, entry in known.items()}
     return {name: row for name, row in rows.items() if row[1] or row[0].exception and not row[0].match}
 
 
@@ -58,7 +58,7 @@ class _Literals:
     def may_match(self, pattern: str) -> bool:
         """Return False where no line of the text can match: an expression is dear, a literal is not."""
         wanted = promised(pattern)
-        return not wanted or any(self._stands(one, ignores_case(pattern)) for one in wanted)
+        return not wanted or any(self._stands(literal, ignores_case(pattern)) for literal in wanted)
 
     def _stands(self, literal: str, small: bool) -> bool:
         key = "\0" + literal if small else literal
@@ -71,12 +71,19 @@ def _of_event(
     event: Event, order: int, lines: Sequence[_Line], meant: Mapping[str, tuple[Entry, tuple[str, ...]]]
 ) -> Iterator[Match]:
     text = "\n".join(line.words for line in lines)
-    said = "\n".join(_spoken([line.words for line in lines])) if event.exception else text
-    literals, spoken = _Literals(text), _Literals(said)
+    whole = "\n".join(_spoken([line.words for line in lines])) if event.exception else text
+    literals, spoken = _Literals(text), _Literals(whole)
     for name, (entry, patterns) in meant.items():
-        found = _found(entry, event, lines, [one for one in patterns if literals.may_match(one)], said, spoken)
-        if found is not None:
-            number, line, values = found
+        hit = _found(
+            entry,
+            event,
+            lines,
+            [expression for expression in patterns if literals.may_match(expression)],
+            whole,
+            spoken,
+        )
+        if hit is not None:
+            number, line, values = hit
             yield Match(name, event, order, Evidence(event.place.file, number, line), values)
 
 
@@ -107,17 +114,19 @@ def _spoken(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _found(
-    entry: Entry, event: Event, lines: Sequence[_Line], patterns: Sequence[str], said: str, spoken: _Literals
+    entry: Entry, event: Event, lines: Sequence[_Line], patterns: Sequence[str], text: str, spoken: _Literals
 ) -> tuple[int, str, dict[str, str]] | None:
-    """Return the line that one of *patterns* knows, where nothing *said* says that the entry is not meant."""
+    """Return the line that one of *patterns* knows, where nothing *text* says that the entry is not meant."""
     if entry.match and not patterns or not _meant(entry, event):
         return None
-    found = (
+    hit = (
         _hit(entry, lines, patterns) if entry.match else (event.place.line, event.text, {"exception": event.exception})
     )
-    if found is None or any(spoken.may_match(one) and compiled(one).search(said) for one in entry.without):
+    if hit is None or any(
+        spoken.may_match(expression) and compiled(expression).search(text) for expression in entry.without
+    ):
         return None
-    return found
+    return hit
 
 
 def _hit(entry: Entry, lines: Sequence[_Line], patterns: Sequence[str]) -> tuple[int, str, dict[str, str]] | None:
@@ -139,8 +148,8 @@ def _compares(comparison: str, values: Mapping[str, str]) -> bool:
     parts = COMPARED.fullmatch(comparison)
     if parts is None:
         return False
-    one, other = values.get(parts[1], ""), values.get(parts[3], "")
-    return one.isdigit() and other.isdigit() and _BY[parts[2]](int(one), int(other))
+    left, other = values.get(parts[1], ""), values.get(parts[3], "")
+    return left.isdigit() and other.isdigit() and _BY[parts[2]](int(left), int(other))
 
 
 def _without_prefix(pattern: str, line: str) -> re.Match[str] | None:

@@ -74,7 +74,7 @@ class Index:
 
     def likenesses(self, text: str) -> dict[int, float]:
         """Return how like *text* each line is that shares a feature with it, 0 to 1."""
-        found: dict[int, float] = defaultdict(float)
+        dots: dict[int, float] = defaultdict(float)
         length = 0.0
         for number in set(features(text)):
             at = bisect_left(self.numbers, number)
@@ -84,9 +84,9 @@ class Index:
             weight = self.weight(at) ** 2
             length += weight
             for line in self.lines[self.starts[at] : self.starts[at + 1]]:
-                found[line] += weight
+                dots[line] += weight
         scale = 1.0 / math.sqrt(length) if length else 0.0
-        return {line: dot * scale * self.lengths[line] for line, dot in found.items()}
+        return {line: dot * scale * self.lengths[line] for line, dot in dots.items()}
 
     def vote(self, text: str, counts: Callable[[int], bool] = lambda _: True) -> Vote | None:
         """Return what the nearest of the lines that *counts* say of *text*, None where none is like it."""
@@ -113,10 +113,10 @@ def masked(text: str) -> str:
 def features(text: str) -> list[int]:
     """Return the features of a line as numbers: its words, pairs of them, and pieces of four letters."""
     words = _WORD.findall(" " + masked(text))
-    named = [*words, *(f"{one} {other}" for one, other in zip(words, words[1:]))]
+    named = [*words, *(f"{word} {other}" for word, other in zip(words, words[1:]))]
     pieces = [f"~{padded[at : at + LETTERS]}" for word in words if len(word) >= LETTERS
               for padded in (f"<{word}>",) for at in range(len(padded) - LETTERS + 1)]  # fmt: skip
-    return [zlib.crc32(one.encode()) for one in (*named, *pieces)]
+    return [zlib.crc32(name.encode()) for name in (*named, *pieces)]
 
 
 def indexed(lines: Sequence[tuple[str, str]]) -> Index:

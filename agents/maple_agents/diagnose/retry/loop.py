@@ -178,12 +178,12 @@ def ending(story: Story, first: Diagnosis) -> str:
     if not story.attempts:
         return _ENDED[story.end] + (": " + story.why if story.why else "")
     last = story.attempts[-1]
-    said = "%s %s%s" % (_ENDED[story.end], rounds, ": " + story.why if story.why else "")
+    sentence = "%s %s%s" % (_ENDED[story.end], rounds, ": " + story.why if story.why else "")
     if story.end is not End.RAN:
-        return "%s; the last copy is %s" % (said, _near(last.copy))
+        return "%s; the last copy is %s" % (sentence, _near(last.copy))
     if last.how == "mini-app":
         return "its launch lines run with mini-apps %s; submit %s" % (rounds, _near(last.copy))
-    return "%s; the script that ran is %s" % (said, _near(last.copy))
+    return "%s; the script that ran is %s" % (sentence, _near(last.copy))
 
 
 def _near(path: str) -> str:

@@ -283,13 +283,13 @@ def submit(argv: Sequence[str], scheduler: str, cwd: str, environ: Mapping[str, 
     if command is None:
         raise NotTried("%s is not on PATH" % argv[0])
     try:
-        said = run_command([command, *argv[1:]], timeout=SUBMIT, env=environ, cwd=cwd)
+        answer = run_command([command, *argv[1:]], timeout=SUBMIT, env=environ, cwd=cwd)
     except SchedulerError as error:
         raise NotTried("%s: %s; see whether it was submitted all the same" % (argv[0], error.text)) from error
-    match = _ANSWERS[scheduler].search(said.out)
-    if said.code or match is None:
-        lines = (said.err or said.out).strip().splitlines()
-        raise NotTried("%s: %s" % (argv[0], lines[-1] if lines else "exited with %d" % said.code))
+    match = _ANSWERS[scheduler].search(answer.out)
+    if answer.code or match is None:
+        lines = (answer.err or answer.out).strip().splitlines()
+        raise NotTried("%s: %s" % (argv[0], lines[-1] if lines else "exited with %d" % answer.code))
     return match[1]
 
 

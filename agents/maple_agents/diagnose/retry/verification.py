@@ -126,7 +126,7 @@ def _output(output: bytes) -> bytes:
 def _of_ranks(made: Verified) -> Iterator[bytes]:
     """Yield a line for each rank that failed, in the order in which they did."""
     facts = [fact for run in made.runs for fact in run.facts if fact.ok is False]
-    for fact in sorted(facts, key=lambda one: one.ended_at):
+    for fact in sorted(facts, key=lambda fact: fact.ended_at):
         yield _line(fact).encode("utf-8", "replace")
 
 
@@ -162,14 +162,14 @@ def _with_verdict(diagnosis: Diagnosis, made: Verified) -> Diagnosis:
         by_ranks = BY_RANKS.get(reason.kind)
         if by_ranks is not None and first.cause not in (by_ranks, *SAME, *FINER.get(reason.kind, ())):
             return _first(diagnosis, _cause(reason, by_ranks, SURE))
-    words = next((BY_WORDS[one.kind] for one in made.verdict.reasons if one.kind in BY_WORDS), None)
+    words = next((BY_WORDS[cause.kind] for cause in made.verdict.reasons if cause.kind in BY_WORDS), None)
     if words is not None and first.cause in ("unknown", "none"):
         return _first(diagnosis, _cause(made.verdict.reasons[0], words, LIKELY))
     return diagnosis if first.cause != "none" else _first(diagnosis, _unknown(made))
 
 
 def _first(diagnosis: Diagnosis, cause: Cause) -> Diagnosis:
-    others = [one for one in diagnosis.causes if one.cause not in ("unknown", "none", cause.cause)]
+    others = [other for other in diagnosis.causes if other.cause not in ("unknown", "none", cause.cause)]
     return replace(diagnosis, causes=(cause, *(replace(other, confidence=0.0) for other in others)), excerpt=())
 
 

@@ -44,19 +44,19 @@ def _job(diagnosis: Diagnosis) -> str:
     if diagnosis.case.ended.id:
         return diagnosis.case.ended.id
     lines = [*diagnosis.causes[0].evidence, *diagnosis.cascade]
-    found = {match[1] for evidence in lines for match in _JOB_SAID.finditer(evidence.text)}
-    return found.pop() if len(found) == 1 else ""
+    jobs = {match[1] for evidence in lines for match in _JOB_SAID.finditer(evidence.text)}
+    return jobs.pop() if len(jobs) == 1 else ""
 
 
 def new(steps: Sequence[str], heading: str) -> list[str]:
     """Return the steps that say more than the heading above them."""
-    said = set(_WORD.findall(heading.lower()))
-    return [step for step in steps if not _is_in(step, said)]
+    words = set(_WORD.findall(heading.lower()))
+    return [step for step in steps if not _is_in(step, words)]
 
 
-def _is_in(step: str, said: set[str]) -> bool:
+def _is_in(step: str, words_above: set[str]) -> bool:
     words = set(_WORD.findall(step.lower()))
-    return bool(words) and len(words & said) >= SAME * len(words)
+    return bool(words) and len(words & words_above) >= SAME * len(words)
 
 
 # What one can do where the log does not tell the cause: show more of the job, look it up, ask people, say it later.
@@ -111,11 +111,11 @@ def _more(case: Case, call: str) -> Iterator[str]:
 def louder(case: Case) -> str:
     """Return the lines that make a job tell more and that its script does not hold; no trace where it has secrets."""
     script = (case.asked.script if case.asked is not None else None) or b""
-    names = [one for one in _LOUD if one.partition("=")[0].encode() not in script]
-    told = ["export " + " ".join(names)] if names else []
+    names = [setting for setting in _LOUD if setting.partition("=")[0].encode() not in script]
+    line = ["export " + " ".join(names)] if names else []
     if script and b"set -x" not in script and safe_script(script) == script:
-        told.append("set -x")
-    return "; ".join(told) or "on one node, where the error may show sooner"
+        line.append("set -x")
+    return "; ".join(line) or "on one node, where the error may show sooner"
 
 
 def _people(case: Case) -> str:

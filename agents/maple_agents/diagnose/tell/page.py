@@ -59,12 +59,12 @@ def _ending(diagnosis: Diagnosis) -> str:
 
 
 def _how(ended: Ended) -> str:
-    told = [] if ended.state == "unknown" else [ended.state]
-    told += ["exit code %d" % ended.exit_code] if ended.exit_code else []
-    told += ["signal %d" % ended.signal] if ended.signal else []
-    told += ["after %s" % elapsed(ended.elapsed)] if ended.elapsed is not None and ended.state != "pending" else []
-    told += [ended.reason] if ended.reason not in SAID else []
-    return ": " + ", ".join(told) if told else ""
+    parts = [] if ended.state == "unknown" else [ended.state]
+    parts += ["exit code %d" % ended.exit_code] if ended.exit_code else []
+    parts += ["signal %d" % ended.signal] if ended.signal else []
+    parts += ["after %s" % elapsed(ended.elapsed)] if ended.elapsed is not None and ended.state != "pending" else []
+    parts += [ended.reason] if ended.reason not in SAID else []
+    return ": " + ", ".join(parts) if parts else ""
 
 
 def _cause(cause: Cause) -> None:
@@ -83,8 +83,8 @@ def _notes(diagnosis: Diagnosis) -> None:
 def _others(first: Cause, causes: Sequence[Cause]) -> None:
     """Print at most two other readings; one that rests on the very lines of the first is the same, said worse."""
     proof = {(evidence.file, evidence.line) for evidence in first.evidence}
-    told = [one for one in causes if (one.evidence or one.says) and not _same(one, proof)]
-    for at, cause in enumerate(told[:2] if first.likely or first.confidence < SURE else []):
+    others = [other for other in causes if (other.evidence or other.says) and not _same(other, proof)]
+    for at, cause in enumerate(others[:2] if first.likely or first.confidence < SURE else []):
         say("or else: " if at == 0 else " " * 9, "%s (%s)" % (cause.says.rstrip("."), cause.cause), dim=True)
         lines(cause.evidence[:1], 1, dim=True)
 
@@ -95,10 +95,10 @@ def _same(cause: Cause, proof: set[tuple[str, int]]) -> bool:
 
 def _documents(cited: Sequence[Cited]) -> None:
     """Print what the site's documents say of it, with the place where it stands."""
-    for one in cited:
-        where = "%s:%d" % (short(one.file), one.line) if one.line else short(one.file)
-        say("the site says: ", "%s (%s)" % (one.heading, where) if one.heading else where)
-        say("  ", one.text, dim=True)
+    for quote in cited:
+        where = "%s:%d" % (short(quote.file), quote.line) if quote.line else short(quote.file)
+        say("the site says: ", "%s (%s)" % (quote.heading, where) if quote.heading else where)
+        say("  ", quote.text, dim=True)
 
 
 def _again(cause: Cause) -> None:
@@ -134,8 +134,8 @@ def _cure(cure: Cure, diagnosis: Diagnosis, further: bool) -> None:
     if cure.says.startswith("besides"):
         lead = "fix: "
     say(lead, filled(cure.says.rstrip("."), diagnosis) + note, fg="green", bold=True)
-    for one in new(cure.steps, cure.says):
-        step("  - ", filled(one, diagnosis))
+    for advice in new(cure.steps, cure.says):
+        step("  - ", filled(advice, diagnosis))
     if cure.held_back:
         say("  held back: ", "as a change to the script: " + cure.held_back, fg="yellow")
     if cure.argv is not None:
@@ -145,11 +145,11 @@ def _cure(cure: Cure, diagnosis: Diagnosis, further: bool) -> None:
 
 def _next(diagnosis: Diagnosis) -> None:
     """Print how the fix is taken, and where no cause is known, what to do instead."""
-    told = list(steps(diagnosis))
-    if told:
+    lines = list(steps(diagnosis))
+    if lines:
         say("what next:", "")
-    for one in told:
-        step("  - ", one)
+    for line in lines:
+        step("  - ", line)
     if any(_changes(cure) and not cure.held_back for cure in diagnosis.cures):
         say("", _taken(diagnosis), dim=True)
 

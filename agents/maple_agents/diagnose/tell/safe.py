@@ -44,5 +44,5 @@ def _behind(before: str, word: str) -> str:
     alone = masked(word)
     if alone != word or not before.startswith("-") or "=" in before:
         return alone
-    told = masked("%s '%s'" % (before, word.replace("'", '"')))
-    return MASK if told == "%s '%s'" % (before, MASK) else word
+    shown = masked("%s '%s'" % (before, word.replace("'", '"')))
+    return MASK if shown == "%s '%s'" % (before, MASK) else word

@@ -26,9 +26,9 @@ _OF_TORCH = ("torch", "torchvision", "torchaudio", "torchrun", "python", "python
 
 def here(diagnosis: Diagnosis) -> tuple[str, ...]:
     """Return what the site's file says about the first cause, a sentence each; () for nothing."""
-    told = [one for one in _OF_CAUSE.get(diagnosis.causes[0].cause, ()) if _fits(one, diagnosis.causes[0])]
-    site = whole(diagnosis.case.site) if told else None
-    return tuple(dict.fromkeys(line for one in told for line in one(site))) if site is not None else ()
+    tables = [table for table in _OF_CAUSE.get(diagnosis.causes[0].cause, ()) if _fits(table, diagnosis.causes[0])]
+    site = whole(diagnosis.case.site) if tables else None
+    return tuple(dict.fromkeys(line for table in tables for line in table(site))) if site is not None else ()
 
 
 def _fits(says: Says, cause: Cause) -> bool:
@@ -74,7 +74,7 @@ def _longest(site: SiteFile) -> Iterator[str]:
     rows = [
         (partition_table.max_walltime, name) for name, partition_table in _tables(site) if partition_table.max_walltime
     ]
-    rows.sort(key=lambda one: -(of_clock(one[0]) or 0))
+    rows.sort(key=lambda row: -(of_clock(row[0]) or 0))
     if rows:
         yield "longest times: %s" % _list(["%s %s" % (name, time) for time, name in rows])
 
@@ -84,9 +84,9 @@ def _gpu_memory(site: SiteFile) -> Iterator[str]:
     rows = sorted(
         ((node.gpu_memory_gib, name) for name, node in site.node.items() if node.gpu_memory_gib), reverse=True
     )
-    told = ["%g GiB on %s" % (size, _behind(site, name)) for size, name in rows]
-    if len(told) > 1:
-        yield "GPU memory: %s" % _list(told)
+    kinds = ["%g GiB on %s" % (size, _behind(site, name)) for size, name in rows]
+    if len(kinds) > 1:
+        yield "GPU memory: %s" % _list(kinds)
 
 
 def _behind(site: SiteFile, kind: str) -> str:
@@ -95,10 +95,10 @@ def _behind(site: SiteFile, kind: str) -> str:
 
 
 def _host_memory(site: SiteFile) -> Iterator[str]:
-    told = ["%g GiB on %s" % (node.memory_gib, _behind(site, name)) for name, node in site.node.items()
+    nodes = ["%g GiB on %s" % (node.memory_gib, _behind(site, name)) for name, node in site.node.items()
             if node.memory_gib]  # fmt: skip
-    if told:
-        yield "memory of a node: %s" % _list(told)
+    if nodes:
+        yield "memory of a node: %s" % _list(nodes)
 
 
 def _interface(site: SiteFile) -> Iterator[str]:
@@ -151,15 +151,15 @@ def _places(site: SiteFile) -> Iterator[str]:
 
 
 def _launchers(site: SiteFile) -> Iterator[str]:
-    told = [name for name, launcher_table in site.launcher.items() if launcher_table.state in ("preferred", "present")]
-    if told:
-        yield "launchers: %s" % _list(told)
+    names = [name for name, launcher_table in site.launcher.items() if launcher_table.state in ("preferred", "present")]
+    if names:
+        yield "launchers: %s" % _list(names)
 
 
 def _containers(site: SiteFile) -> Iterator[str]:
     if site.containers:
-        told = [site.containers.runtime, site.containers.load, site.containers.usage]
-        yield "containers: %s" % "; ".join(filter(None, told))
+        parts = [site.containers.runtime, site.containers.load, site.containers.usage]
+        yield "containers: %s" % "; ".join(filter(None, parts))
 
 
 def _list(names: list[str]) -> str:

@@ -19,7 +19,7 @@ from maple_submit_filter import __version__
 from maple_submit_filter.host import own_folders
 
 from ...base import new_file
-from .entries import Entry, Meaning, Remedy, Said
+from .entries import Entry, Meaning, Remedy, Wording
 
 FILE = "knowledge.json"
 
@@ -65,7 +65,7 @@ def _made(told: Any) -> Knowledge:
 
 
 def _entry(row: Any) -> Entry:
-    said, fixes = [Said(**one) for one in row.pop("said", ())], [Remedy(**one) for one in row.pop("fixes", ())]
+    said, fixes = [Wording(**one) for one in row.pop("said", ())], [Remedy(**one) for one in row.pop("fixes", ())]
     return Entry(said=said, fixes=fixes, **row)
 
 

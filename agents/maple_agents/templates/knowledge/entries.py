@@ -55,7 +55,7 @@ class Remedy(NamedTuple):
     when: Condition = {}
 
 
-class Said(NamedTuple):
+class Wording(NamedTuple):
     """Another sentence for a cause, where *when* holds."""
 
     when: Condition
@@ -83,7 +83,7 @@ class Entry(NamedTuple):
     sources: list[str]
     role: Role = "cause"
     why: str = ""
-    said: list[Said] = []
+    said: list[Wording] = []
     match: list[str] = []
     without: list[str] = []
     where: list[str] = []

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, create_model
 
 from ...base.tables import Part, Table
 from .conditions import checked
-from .entries import CLASSES, COMPARED, FIX_KINDS, Condition, Entry, Meaning, Remedy, Said, literals
+from .entries import CLASSES, COMPARED, FIX_KINDS, Condition, Entry, Meaning, Remedy, Wording, literals
 
 
 def _among(names: tuple[str, ...], wrong: str) -> Callable[[str], str]:
@@ -65,7 +65,7 @@ def _list_of(table: Any) -> Any:
 
 
 _RemedyTable = _shape(Remedy, kind=_Kind, says=_Text, when=_When)
-_SaidTable = _shape(Said, when=_When, says=_Text)
+_SaidTable = _shape(Wording, when=_When, says=_Text)
 _EntryTable = _shape(
     Entry, cause=_Cause, says=_Text, sources=Annotated[list[str], Field(min_length=1)], said=_list_of(_SaidTable),
     match=list[_Pattern], without=list[_Pattern], where=list[_Compared], needs=_When, confirms=list[_When],
@@ -94,7 +94,7 @@ class Family(Part):
 
 
 def _entry(table: Any) -> Entry:
-    said, fixes = [Said(**dict(one)) for one in table.said], [Remedy(**dict(one)) for one in table.fixes]
+    said, fixes = [Wording(**dict(one)) for one in table.said], [Remedy(**dict(one)) for one in table.fixes]
     return Entry(**{**dict(table), "said": said, "fixes": fixes})
 
 

@@ -22,9 +22,9 @@ def deepspeed_over_srun(given: Given) -> Fix | None:
 
     Under Slurm, where the log speaks of ssh, and the script starts it on the first node alone with a host file.
     """
-    told = " ".join(evidence.text for evidence in given.cause.evidence)
+    words = " ".join(evidence.text for evidence in given.cause.evidence)
     nodes = given.plan.allocation.nodes or 0
-    if given.case.scheduler != "slurm" or nodes < 2 or not _SSH.search(told):
+    if given.case.scheduler != "slurm" or nodes < 2 or not _SSH.search(words):
         return None
     edits = [edit for step in concerned(given) for edit in _of_step(given, step, nodes)]
     return Fix(tuple(edits), Safety.ASK, "srun starts deepspeed on each node, without ssh") if edits else None

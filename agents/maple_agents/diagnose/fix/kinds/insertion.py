@@ -134,25 +134,25 @@ def plain_words(source: bytes) -> list[PlainWord]:
     return sorted(words.values(), key=lambda plain_word: (plain_word.command, plain_word.nth))
 
 
-def _texts(one: Found, source: bytes) -> Iterator[Span]:
+def _texts(place: Found, source: bytes) -> Iterator[Span]:
     """Yield where the texts stand that a shell among the command's words reads: the word behind `-c`."""
-    words = [source[slice(*word.span)] for word in one.command.words]
+    words = [source[slice(*word.span)] for word in place.command.words]
     shells = [at for at, word in enumerate(words) if word.rpartition(b"/")[2] in _SHELLS]
     for at in range(shells[0] + 2 if shells else len(words), len(words)):
         if _COMMAND.match(words[at - 1]) and words[at][:1] in (b"'", b'"') and words[at][-1:] == words[at][:1]:
-            span = one.command.words[at].span
+            span = place.command.words[at].span
             yield Span(span.start + 1, span.end - 1)
 
 
-def _of(one: Found, source: bytes) -> list[PlainWord]:
+def _of(place: Found, source: bytes) -> list[PlainWord]:
     out = []
-    for index, word in enumerate(one.command.words):
+    for index, word in enumerate(place.command.words):
         span = _whole(word)
         if span is None:
             continue
         text = source[slice(*span)]
         if text.isascii():
-            out.append(PlainWord(text.decode(), span, index, one.command.span))
+            out.append(PlainWord(text.decode(), span, index, place.command.span))
     return out
 
 

@@ -41,8 +41,8 @@ def master_of_job(given: Given) -> Fix | None:
         if name not in unset and not exported(given, name):
             edits += exporting(given, name, "master-of-job")
     if missing in unset:
-        said = b" ".join(name.encode() + b"=" + words(given)[name] for name in unset)
-        new = line(given, b"export " + said, "master-of-job")
+        assignments = b" ".join(name.encode() + b"=" + words(given)[name] for name in unset)
+        new = line(given, b"export " + assignments, "master-of-job")
         edits += [new] if new is not None else []
     return Fix(tuple(edits), Safety.ASK, "the ranks meet at the job's first node") if edits else None
 
@@ -75,12 +75,12 @@ def _assigned(given: Given) -> list[Span]:
 
 def _without_suffix(given: Given) -> list[Edit]:
     """Leave out what the script puts behind a node's name, where the log could not resolve the two together."""
-    told = " ".join(evidence.text for evidence in given.cause.evidence)
+    words = " ".join(evidence.text for evidence in given.cause.evidence)
     matches = [_SUFFIXED.match(given.job.source, span.start) for span in given.plan.assigned.get(b"MASTER_ADDR", ())]
     return [
         Edit(Span(*match.span(1)), b"", "first-node")
         for match in matches
-        if match is not None and re.search(r"[A-Za-z0-9]%s(?![\w-])" % re.escape(match[1].decode()), told)
+        if match is not None and re.search(r"[A-Za-z0-9]%s(?![\w-])" % re.escape(match[1].decode()), words)
     ]
 
 
@@ -88,8 +88,8 @@ def _unresolved(given: Given, written: bytes) -> bool:
     """Return whether the log speaks of this name; a list of nodes is never one."""
     if written.startswith(b"$"):
         return True
-    told = " ".join(evidence.text for evidence in given.cause.evidence)
+    words = " ".join(evidence.text for evidence in given.cause.evidence)
     name = os.fsdecode(written)
     if name.partition(".")[0] in {node.partition(".")[0] for node in given.case.ended.nodes}:
         return False  # it is one of the job's own
-    return re.search(r"(?<![\w.-])%s(?![\w-])" % re.escape(name), told) is not None
+    return re.search(r"(?<![\w.-])%s(?![\w-])" % re.escape(name), words) is not None

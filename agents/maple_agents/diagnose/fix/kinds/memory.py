@@ -68,7 +68,7 @@ def _of_select(given: Given) -> Fix | None:
     now, before = chunks(setting.value) if setting else None, chunks(first.value) if first else None
     if setting is None or at is None or not now or not before or at.end - at.start != len(setting.value):
         return None
-    edits, told = [], 0
+    edits, most = [], 0
     for chunk, old in zip(now, before):
         mem = next((resource for resource in chunk.resources if resource.name == b"mem"), None)
         had = size((old.value(b"mem") or b"").decode("ascii", "replace"), "")
@@ -76,8 +76,8 @@ def _of_select(given: Given) -> Fix | None:
         if mem is None or not wanted or wanted * GIB <= (size(mem.value.decode("ascii", "replace"), "") or 0):
             continue
         edits.append(Edit(Span(at.start + mem.start, at.start + mem.end), b"%dgb" % wanted, "raise-memory"))
-        told = max(told, wanted)
-    return Fix(tuple(edits), Safety.ASK, "%d GiB of memory on each node" % told) if edits else None
+        most = max(most, wanted)
+    return Fix(tuple(edits), Safety.ASK, "%d GiB of memory on each node" % most) if edits else None
 
 
 def _more(given: Given, had: int, shares: int) -> int | None:

@@ -41,7 +41,7 @@ def _loaded(given: Given, module: str) -> Fix | None:
     if _has(given, module):
         return None
     for row in (*_loads(given), _of_containers(given)):
-        at = next((place for place, one in enumerate(row) if _names(one, module)), None)
+        at = next((place for place, command in enumerate(row) if _names(command, module)), None)
         if at is not None:
             return _in_front(given, row[: at + 1])  # what comes before it may be what makes it loadable
     return _in_front(given, ["module load " + module]) if given.own and module in _seen() else None
@@ -69,7 +69,7 @@ def _of_containers(given: Given) -> list[str]:
 
 
 def _in_front(given: Given, lines: list[str]) -> Fix | None:
-    new = [one.encode() for one in lines if one.encode() not in given.job.source]
+    new = [command.encode() for command in lines if command.encode() not in given.job.source]
     edit = line(given, newline(given.job.source).join(new), "module-of-site") if new else None
     return Fix((edit,), Safety.ASK, "; ".join(lines)) if edit is not None else None
 
@@ -101,10 +101,10 @@ def _words_of_loads(given: Given) -> list[tuple[str, Edit]]:
 def _corrected(given: Given) -> Fix | None:
     """Put the near name in place of one that the script loads and the log names."""
     event = given.event()
-    told = " ".join([event.text, *event.unit, *(evidence.text for evidence in given.cause.evidence)]) if event else ""
+    words = " ".join([event.text, *event.unit, *(evidence.text for evidence in given.cause.evidence)]) if event else ""
     known = sorted({*_seen(), *_of_file(given)}) if given.own else sorted(_of_file(given))
     for name, place in _words_of_loads(given):
-        if not re.search(r"(?<![\w./+-])%s(?![\w+-])" % re.escape(name), told):
+        if not re.search(r"(?<![\w./+-])%s(?![\w+-])" % re.escape(name), words):
             continue
         near = _near(name, known)
         if near and _NAME.match(near):
@@ -115,30 +115,36 @@ def _corrected(given: Given) -> Fix | None:
 
 def _near(name: str, known: Iterable[str]) -> str:
     """Return the module that is nearly called so; for a version that is not there, the only one that is."""
-    rows = [one for one in known if "/" in one]
+    rows = [module for module in known if "/" in module]
     family, _, version = name.partition("/")
     if version:
         versions = [row for row in rows if row.partition("/")[0] == family]
         return versions[0] if len(versions) == 1 and versions[0] != name else nearest(name, rows, 0.85)
-    return nearest(name, {one.partition("/")[0] for one in known}, 0.8)
+    return nearest(name, {module.partition("/")[0] for module in known}, 0.8)
 
 
 def _of_file(given: Given) -> set[str]:
     """Return the names of the modules that the site's file loads."""
-    return {word for row in _loads(given) for one in row if one.startswith("module load") for word in one.split()[2:]}
+    return {
+        word
+        for row in _loads(given)
+        for command in row
+        if command.startswith("module load")
+        for word in command.split()[2:]
+    }
 
 
 def _seen() -> set[str]:
     """Return the modules in the folders of MODULEPATH, as `name` and `name/version`."""
-    found: set[str] = set()
+    modules: set[str] = set()
     for folder in os.environ.get("MODULEPATH", "").split(":")[:_FOLDERS]:
         for name in listed(folder) if folder.startswith("/") else ():
-            found.add(name.removesuffix(".lua"))
-            if len(found) < 20_000 and not name.startswith("."):
+            modules.add(name.removesuffix(".lua"))
+            if len(modules) < 20_000 and not name.startswith("."):
                 versions = listed(os.path.join(folder, name))
-                found.update(
+                modules.update(
                     "%s/%s" % (name, version.removesuffix(".lua"))
                     for version in versions
                     if not version.startswith(".")
                 )
-    return found
+    return modules

@@ -38,11 +38,11 @@ def variable_nearby(given: Given) -> Fix | None:
 
     Only one that neither script nor submission sets, and that is written without a default.
     """
-    told = " ".join(evidence.text for evidence in given.cause.evidence)
-    if not _EMPTY.search(told):
+    words = " ".join(evidence.text for evidence in given.cause.evidence)
+    if not _EMPTY.search(words):
         return None
     unset = _unset(given)
-    named = {name for name in unset if re.search(r"\b%s\b" % name, told)}
+    named = {name for name in unset if re.search(r"\b%s\b" % name, words)}
     edits, says = [], []
     prefix, known = KNOWN[given.case.scheduler]
     for name in sorted(named or unset):
@@ -56,12 +56,12 @@ def variable_nearby(given: Given) -> Fix | None:
 def _unset(given: Given) -> dict[str, list[Span]]:
     """Return where the script uses variables of the scheduler's that neither it, script nor submission sets."""
     prefix, known = KNOWN[given.case.scheduler]
-    found: dict[str, list[Span]] = {}
+    uses: dict[str, list[Span]] = {}
     for match in _USED.finditer(given.job.source):
         name = match[1].decode() if match[1] else ""
         if name and name.removeprefix(prefix) not in known and not _is_set(given, match[1]):
-            found.setdefault(name, []).append(Span(*match.span(1)))
-    return found
+            uses.setdefault(name, []).append(Span(*match.span(1)))
+    return uses
 
 
 def _is_set(given: Given, name: bytes) -> bool:

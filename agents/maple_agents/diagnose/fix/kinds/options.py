@@ -58,8 +58,8 @@ def _of_container(given: Given, name: str) -> Fix | None:
     source, flag = given.job.source, b"--" + name.encode()
     edits = []
     for verb in _verbs(plain_words(source)):
-        said = source[verb.span.end : verb.command.end].split()
-        if flag not in said:
+        words = source[verb.span.end : verb.command.end].split()
+        if flag not in words:
             edits.append(Edit(Span(verb.span.end, verb.span.end), b" " + flag, "set-option"))
     return Fix(tuple(edits), Safety.ASK, "the container is started with --%s" % name) if edits else None
 
@@ -83,7 +83,11 @@ def drop_option(given: Given) -> Fix | None:
     name, launcher = given.word("option"), given.word("launcher")
     edits: list[Edit] = []
     for link in _links(given, launcher):
-        for option in (one for one in link.options if one.name == name and not _asks_nothing(one)):
+        for option in (
+            given_option
+            for given_option in link.options
+            if given_option.name == name and not _asks_nothing(given_option)
+        ):
             edits += launch_edits.drop(given.job.source, option, "drop-option") or []
     return Fix(tuple(edits), Safety.ASK, "%s without --%s" % (launcher, name)) if edits else None
 

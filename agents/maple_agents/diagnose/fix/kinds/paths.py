@@ -35,24 +35,24 @@ def path_nearby(given: Given) -> Fix | None:
         return None
     folders = _folders(given)
     edits: list[Edit] = []
-    told = ""
+    says = ""
     for span, text in _words(given):
-        found = _near(text, wanted, folders)
-        if found:
-            edits.append(_changed(span, text, found))
-            told = "%s in place of %s" % (found, text)
-    return Fix(tuple(edits), Safety.ASK, told) if edits else None
+        near = _near(text, wanted, folders)
+        if near:
+            edits.append(_changed(span, text, near))
+            says = "%s in place of %s" % (near, text)
+    return Fix(tuple(edits), Safety.ASK, says) if edits else None
 
 
 def _near(text: str, wanted: str, folders: list[str]) -> str:
     """Return what a word is to say in place of what the log did not find, "" where it means something else."""
     meant = [folder for folder in folders if _same(text, wanted, folder)]
-    if not meant or any(os.path.lexists(os.path.join(one, text)) for one in meant if not os.path.isabs(wanted)):
+    if not meant or any(os.path.lexists(os.path.join(folder, text)) for folder in meant if not os.path.isabs(wanted)):
         return ""
     if "/" not in wanted and "." not in text and _environment(text):
         return _environment(text)
-    found = {near_path(text, one) for one in meant} - {""}
-    return found.pop() if len(found) == 1 else ""
+    near = {near_path(text, folder) for folder in meant} - {""}
+    return near.pop() if len(near) == 1 else ""
 
 
 def _is_made(given: Given, wanted: str) -> bool:
@@ -80,7 +80,7 @@ def _folders(given: Given) -> list[str]:
     words = plain_words(given.job.source)
     entering = {word.command for word in words if word.nth == 0 and word.text in ("cd", "pushd")}
     gone = [os.path.join(cwd, word.text) for word in words if word.nth == 1 and word.command in entering]
-    return list(dict.fromkeys([cwd, *(one for one in gone if os.path.isdir(one))]))
+    return list(dict.fromkeys([cwd, *(folder for folder in gone if os.path.isdir(folder))]))
 
 
 def _words(given: Given) -> list[tuple[Span, str]]:
@@ -119,8 +119,8 @@ def _environment(name: str) -> str:
     """Return the conda environment that is nearly called so, from the list that conda keeps of them."""
     home = os.path.expanduser("~")
     folders = [os.path.basename(environment) for environment in environments()]
-    found = nearest(name, [*folders, *listed(os.path.join(home, ".conda", "envs"))], 0.8)
-    return found if re.match(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*\Z", found) else ""
+    near = nearest(name, [*folders, *listed(os.path.join(home, ".conda", "envs"))], 0.8)
+    return near if re.match(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*\Z", near) else ""
 
 
 def environments() -> list[str]:

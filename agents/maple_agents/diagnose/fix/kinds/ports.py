@@ -43,8 +43,8 @@ def _stays(given: Given, edits: list[Edit]) -> bool:
     """Return whether a number that is changed stands elsewhere as well, where half of the ranks may read it."""
     source = given.job.source
     numbers = {match[0] for edit in edits for match in re.finditer(rb"\d{2,5}", source[slice(*edit.span)])}
-    for found in re.finditer(rb"^[ \t]*(?:#[^\n]*|echo\b[^\n>|]*$)|(?<![\w.])\d{2,5}(?![\w.])", source, re.MULTILINE):
-        if found[0] in numbers and not any(edit.span.start <= found.start() < edit.span.end for edit in edits):
+    for other in re.finditer(rb"^[ \t]*(?:#[^\n]*|echo\b[^\n>|]*$)|(?<![\w.])\d{2,5}(?![\w.])", source, re.MULTILINE):
+        if other[0] in numbers and not any(edit.span.start <= other.start() < edit.span.end for edit in edits):
             return True
     return False
 
@@ -147,8 +147,8 @@ def _told(given: Given) -> list[Edit]:
     edits: list[Edit] = []
     for link in _links(given):
         agent = AGENTS.get(link.name)
-        said = any(link.option(one) is not None for one in (*_OPTIONS, *_RENDEZVOUS, "config-file"))
-        if agent is None or said or link.open or not _meant(given, agent.port_unsaid):
+        spelled = any(link.option(option) is not None for option in (*_OPTIONS, *_RENDEZVOUS, "config-file"))
+        if agent is None or spelled or link.open or not _meant(given, agent.port_unsaid):
             continue
         if link.options_at is None or not _expands(given, link.options_at):
             return []

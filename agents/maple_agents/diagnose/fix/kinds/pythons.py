@@ -34,8 +34,8 @@ def replace_python(given: Given) -> Fix | None:
 
 def _renamed(given: Given) -> Fix | None:
     missing = given.caught("name")
-    told = " ".join(evidence.text for evidence in given.cause.evidence)
-    old = {missing} if missing else {"python2", "python2.7", *(["python"] if _SAYS_TWO.search(told) else [])}
+    words = " ".join(evidence.text for evidence in given.cause.evidence)
+    old = {missing} if missing else {"python2", "python2.7", *(["python"] if _SAYS_TWO.search(words) else [])}
     if not old <= {"python", "python2", "python2.7"}:
         return None
     programs = _programs(given)
@@ -99,15 +99,15 @@ def _of_environment(given: Given) -> Fix | None:
 
 def _environments(given: Given) -> list[str]:
     """Return the environments that the job's user is likely to mean, each once, without links."""
-    told = [given.job.submission.environment.get(name, b"") for name in (b"VIRTUAL_ENV", b"CONDA_PREFIX")]
+    named = [given.job.submission.environment.get(name, b"") for name in (b"VIRTUAL_ENV", b"CONDA_PREFIX")]
     cwd = os.fsdecode(given.job.submission.cwd)
     beside = [os.path.join(cwd, name) for name in _BESIDE]
-    every = [*(os.fsdecode(one) for one in told if one), *beside, *environments()[:100]]
-    return list(dict.fromkeys(os.path.realpath(one) for one in every if os.path.isdir(one)))
+    every = [*(os.fsdecode(folder) for folder in named if folder), *beside, *environments()[:100]]
+    return list(dict.fromkeys(os.path.realpath(folder) for folder in every if os.path.isdir(folder)))
 
 
 def has(environment: str, module: str) -> bool:
     """Return whether a Python environment holds a module, by its files."""
-    found = glob.glob(os.path.join(glob.escape(environment), "lib", "python3*", "site-packages", module))
-    found += glob.glob(os.path.join(glob.escape(environment), "lib", "python3*", "site-packages", module + ".*"))
-    return any(not one.endswith("-info") for one in found)
+    paths = glob.glob(os.path.join(glob.escape(environment), "lib", "python3*", "site-packages", module))
+    paths += glob.glob(os.path.join(glob.escape(environment), "lib", "python3*", "site-packages", module + ".*"))
+    return any(not path.endswith("-info") for path in paths)

@@ -29,8 +29,8 @@ def ranks_of_tasks(given: Given) -> Fix | None:
         return None
     edits = [edit for step in concerned(given) for edit in _of_step(given, step)]
     if edits and _unmet(given):
-        said = b" ".join(name.encode() + b"=" + words(given)[name] for name in MEETING)
-        met = line(given, b"export " + said, "ranks-of-tasks")
+        assignments = b" ".join(name.encode() + b"=" + words(given)[name] for name in MEETING)
+        met = line(given, b"export " + assignments, "ranks-of-tasks")
         edits += [met] if met is not None else []
     return Fix(tuple(edits), Safety.ASK, "each task exports its rank") if edits else None
 

@@ -32,9 +32,9 @@ class Limit(NamedTuple):
 def of_step(given: Given) -> bool:
     """Return whether the log tells of a step that was ended, and not of the whole job."""
     event = given.event()
-    near = [one for one in given.digest.events if event is None or one.place.file == event.place.file]
-    told = [*(evidence.text for evidence in given.cause.evidence), *(one.text for one in near)]
-    return any(_STEP.search(one) for one in told) and not any(_JOB.search(one) for one in told)
+    near = [other for other in given.digest.events if event is None or other.place.file == event.place.file]
+    texts = [*(evidence.text for evidence in given.cause.evidence), *(other.text for other in near)]
+    return any(_STEP.search(text) for text in texts) and not any(_JOB.search(text) for text in texts)
 
 
 def own(given: Given, limit: Limit) -> list[tuple[Step, Link, str]]:
@@ -53,12 +53,12 @@ def raised(given: Given, limit: Limit) -> Fix | None:
 
     None where several steps may be meant of which some have none, or where the job's own limit is no higher.
     """
-    found = own(given, limit)
-    if len({step.span for step, _, _ in found}) != len([one for one in concerned(given) if _by_srun(one)]):
+    owners = own(given, limit)
+    if len({step.span for step, _, _ in owners}) != len([step for step in concerned(given) if _by_srun(step)]):
         return None
-    told = [one for step, link, name in found for one in _of_option(given, limit, step, link, name)]
-    edits = [edit for _, made in told for edit in made]
-    says = "the step's own limit is raised: srun %s" % " ".join(dict.fromkeys(said for said, _ in told))
+    changes = [change for step, link, name in owners for change in _of_option(given, limit, step, link, name)]
+    edits = [edit for _, made in changes for edit in made]
+    says = "the step's own limit is raised: srun %s" % " ".join(dict.fromkeys(words for words, _ in changes))
     return Fix(tuple(edits), Safety.ASK, says) if edits else None
 
 
@@ -82,8 +82,8 @@ def _of_option(given: Given, limit: Limit, step: Step, link: Link, name: str) ->
 
 def _value(plan: LaunchPlan, step: Step, name: str, limit: Limit) -> float | None:
     """Return the number that a step's option says in *plan*: the step in the same line."""
-    for one in plan.steps:
-        for link in one.links if one.line == step.line else ():
+    for later in plan.steps:
+        for link in later.links if later.line == step.line else ():
             option = link.option(name)
             if link.name == "srun" and option is not None and option.value is not None:
                 return limit.read(option.value.raw)

@@ -17,23 +17,23 @@ def step_of_whole_allocation(given: Given) -> Fix | None:
     task, and no node that it may have to itself gives as many. Nodes and tasks are the rules' own.
     """
     edits: list[Edit] = []
-    told: list[str] = []
+    options: list[str] = []
     for step in concerned(given):
         for name, most in _most(given, given.plan.allocation, step).items():
-            for link in (one for one in step.links if one.name == "srun"):
+            for link in (srun for srun in step.links if srun.name == "srun"):
                 option = link.option(name)
                 raw = option.value.raw if option is not None and option.value is not None else b""
                 if most and raw.isdigit() and int(raw) > most:
                     edits += launch_edits.change(option, b"%d" % most, "step-of-whole-allocation") or []
-                    told.append("--%s=%d" % (name, most))
-    return Fix(tuple(edits), Safety.ASK, "srun " + " ".join(dict.fromkeys(told))) if edits else None
+                    options.append("--%s=%d" % (name, most))
+    return Fix(tuple(edits), Safety.ASK, "srun " + " ".join(dict.fromkeys(options))) if edits else None
 
 
 def _most(given: Given, has: Allocation, step: Step) -> dict[str, int]:
     """Return the most that each option can be; 0 where that is not known."""
     tasks = step.tasks_per_node or 0
-    said = "cpus-per-task" in given.job.settings and has.cpus_per_task and has.tasks_per_node
-    cpus = (has.cpus_per_task or 0) * (has.tasks_per_node or 0) if said else 0
+    counted = "cpus-per-task" in given.job.settings and has.cpus_per_task and has.tasks_per_node
+    cpus = (has.cpus_per_task or 0) * (has.tasks_per_node or 0) if counted else 0
     if has.shared is not True:  # the node may be the job's own: then all its CPUs are
         cpus = (
             max([cpus, *((node_kind.cores or 0) * (node_kind.threads_per_core or 1) for node_kind in has.node_kinds)])

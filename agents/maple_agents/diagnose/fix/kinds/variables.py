@@ -52,17 +52,17 @@ def unset_env(given: Given) -> Fix | None:
     made = [_unset(given, name) for name in names]
     if made[0] is None:
         return None
-    edits = tuple(dict.fromkeys(edit for one in made if one is not None for edit in one))
-    told = " and ".join(name.decode() for name, one in zip(names, made) if one is not None)
-    return Fix(edits, Safety.ASK, "%s %s not set" % (told, "is" if " and " not in told else "are")) if edits else None
+    edits = tuple(dict.fromkeys(edit for part in made if part is not None for edit in part))
+    shown = " and ".join(name.decode() for name, part in zip(names, made) if part is not None)
+    return Fix(edits, Safety.ASK, "%s %s not set" % (shown, "is" if " and " not in shown else "are")) if edits else None
 
 
 def _sisters(given: Given, name: bytes) -> list[bytes]:
     """Return the variables of other libraries that the script gives the same interface."""
     if not name.endswith(_INTERFACE):
         return []
-    values = {one: _values(given, one) for one in given.plan.assigned if one.endswith(_INTERFACE)}
-    return sorted(one for one, value in values.items() if one != name and value and value == values.get(name))
+    values = {other: _values(given, other) for other in given.plan.assigned if other.endswith(_INTERFACE)}
+    return sorted(other for other, value in values.items() if other != name and value and value == values.get(name))
 
 
 def _values(given: Given, name: bytes) -> set[bytes]:
@@ -80,8 +80,8 @@ def _unset(given: Given, name: bytes) -> list[Edit] | None:
     edits = [_emptied(given.job.source, span, name) for span in spans]
     if None in edits:
         return None
-    more = [line(given, b"unset " + name, "unset-env")] if any(one and not one.new for one in edits) else []
-    return [one for one in (*edits, *more) if one]
+    more = [line(given, b"unset " + name, "unset-env")] if any(change and not change.new for change in edits) else []
+    return [change for change in (*edits, *more) if change]
 
 
 def _emptied(source: bytes, span: Span, name: bytes) -> Edit | None:
@@ -117,14 +117,14 @@ def _of_site(given: Given, variable: str) -> str:
         for transport_variable in rows
     ):
         return ""
-    said = {
+    values = {
         transport_variable.value
         for transport_variable in rows
         if transport_variable.name == variable and transport_variable.status in _GOOD and transport_variable.value
     }
-    if len(said) == 1:
-        return said.pop()
-    return given.site.interface if variable.endswith("_IFNAME") and not said else ""
+    if len(values) == 1:
+        return values.pop()
+    return given.site.interface if variable.endswith("_IFNAME") and not values else ""
 
 
 @fix("offline-hub")
@@ -210,7 +210,7 @@ def assigned(given: Given, name: str, value: str) -> Fix | None:
     spans = given.plan.assigned.get(name.encode(), ())
     edits = [_value(given.job.source, span, name.encode(), word) for span in spans]
     if spans and None not in edits:
-        return Fix(tuple(one for one in edits if one), Safety.ASK, says)
+        return Fix(tuple(change for change in edits if change), Safety.ASK, says)
     at = place(given)
     if at is None or any(span.start >= at for span in spans):
         return None  # what the script does later would overrule it

@@ -14,7 +14,7 @@ from ....ask.schedulers.slurm.jobs import ending, expand, state
 from ....base import quantities
 from .commands import Commands
 from .from_slurm import LAUNCH_FAILED, submit_line
-from .job_facts import Told
+from .job_facts import JobFacts
 
 FIELDS = (
     "JobID", "JobIDRaw", "JobName", "User", "UID", "State", "ExitCode", "Reason", "Submit", "Start", "End",
@@ -27,7 +27,7 @@ _NO_FAILURE = ("COMPLETED", "RUNNING", "PENDING")
 _NOTHING = ("", "(null)", "None", "Unknown", "N/A", "None assigned")
 
 
-def ask(job_id: str, commands: Commands) -> Told | None:
+def ask(job_id: str, commands: Commands) -> JobFacts | None:
     """Return what accounting tells of one job or task; None where there is no accounting, or it knows no such job."""
     rows = _rows(job_id, commands)
     own = next((row for row in rows if "." not in row["JobID"] and _is(row["JobID"], job_id)), None)
@@ -38,7 +38,7 @@ def ask(job_id: str, commands: Commands) -> Told | None:
     over = state(own["State"]) is JobState.FINISHED
     nodes = _hosts(own.get("NodeList", ""))
     submitted = submit_line(_said(own, "SubmitLine"))
-    return Told(
+    return JobFacts(
         by="Slurm's accounting",
         scheduler="slurm",
         id=own["JobID"],
@@ -86,8 +86,10 @@ def script(job_id: str, commands: Commands) -> bytes | None:
 
     It is printed under a heading of two lines: what it is, and a rule of dashes (sacct(1), --batch-script).
     """
-    said = commands.ask("sacct", ["-B", "-j", job_id])
-    match = re.search(r"\A[^\n]*\n-+\n(#!.*)\Z", said.out, re.DOTALL) if said is not None and not said.code else None
+    answer = commands.ask("sacct", ["-B", "-j", job_id])
+    match = (
+        re.search(r"\A[^\n]*\n-+\n(#!.*)\Z", answer.out, re.DOTALL) if answer is not None and not answer.code else None
+    )
     return match[1].encode("utf-8", "surrogateescape") if match else None
 
 
@@ -97,15 +99,15 @@ def _rows(job_id: str, commands: Commands) -> list[Mapping[str, str]]:
         return []
     names = [name for name in FIELDS if name in known.out.split()]
     mark = slurm_tables.mark()
-    said = commands.ask("sacct", ["-n", "-p", "--delimiter=" + mark, "-j", job_id, "--format=" + ",".join(names)])
-    if said is None or said.code or "JobID" not in names or "State" not in names:
+    answer = commands.ask("sacct", ["-n", "-p", "--delimiter=" + mark, "-j", job_id, "--format=" + ",".join(names)])
+    if answer is None or answer.code or "JobID" not in names or "State" not in names:
         return []
-    return list(slurm_tables.parsable(said.out, names, mark))
+    return list(slurm_tables.parsable(answer.out, names, mark))
 
 
-def _is(found: str, asked: str) -> bool:
+def _is(known_id: str, asked: str) -> bool:
     """A heterogeneous job is known by the id of its first component too."""
-    return found == asked or found == asked + "+0"
+    return known_id == asked or known_id == asked + "+0"
 
 
 def _telling(row: Mapping[str, str]) -> str:
@@ -133,20 +135,20 @@ def memory(text: str, nodes: str, cpus: str) -> int | None:
     `4Gn` is of each node, `2Gc` of each processor.
     """
     each = text[-1:] if text[-1:] in ("n", "c") else ""
-    found = quantities.size(text.removesuffix(each), "m")
+    amount = quantities.size(text.removesuffix(each), "m")
     count = int(nodes) if nodes.isdigit() else 0
-    if not found or not (count or each == "n"):
+    if not amount or not (count or each == "n"):
         return None
     if each == "n":
-        return found
-    return found * int(cpus) // count if each == "c" and cpus.isdigit() else None if each else found // count
+        return amount
+    return amount * int(cpus) // count if each == "c" and cpus.isdigit() else None if each else amount // count
 
 
 def _shape(row: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return what is told of the request: it is all that is left where the submit line is not stored."""
-    told = {"nodes": row.get("NNodes", ""), "partition": row.get("Partition", ""), "qos": _said(row, "QOS"),
+    shown = {"nodes": row.get("NNodes", ""), "partition": row.get("Partition", ""), "qos": _said(row, "QOS"),
             "constraint": _said(row, "Constraints")}  # fmt: skip
-    return tuple((name, value) for name, value in told.items() if value and value != "0")
+    return tuple((name, value) for name, value in shown.items() if value and value != "0")
 
 
 def _hosts(text: str) -> tuple[str, ...]:

@@ -10,12 +10,12 @@ from maple_submit_filter.types.job_records import Outcome, Record, Version
 from ....ask.memory.service import NoService, Refused, ask
 from ....ask.memory.versions import HANDED_OVER, decision, is_meant, submission, version
 from ..name_patterns import NO_INDEX
-from .job_facts import Told
+from .job_facts import JobFacts
 
 MASKED = b"[masked]"
 
 
-def remembered(job_id: str) -> Told | None:
+def remembered(job_id: str) -> JobFacts | None:
     """Return what the service tells of the caller's own job; None where there is no service, or it knows no such job.
 
     A task of an array is found by the array's id too: then only what was submitted is told.
@@ -26,7 +26,7 @@ def remembered(job_id: str) -> Told | None:
         return None
 
 
-def of_submission(record: Record) -> Told | None:
+def of_submission(record: Record) -> JobFacts | None:
     """Return what the service tells of a submission, None where it tells nothing."""
     try:
         return _of_record(record, "", whole=False)
@@ -34,21 +34,21 @@ def of_submission(record: Record) -> Told | None:
         return None
 
 
-def _told(job_id: str) -> Told | None:
+def _told(job_id: str) -> JobFacts | None:
     record = submission(job_id)
     if record is None:
         return None
     return _of_record(record, job_id, whole=is_meant(job_id, record.job))
 
 
-def _of_record(record: Record, job_id: str, whole: bool) -> Told:
+def _of_record(record: Record, job_id: str, whole: bool) -> JobFacts:
     answer = ask({"ask": "version", "version": record.version}) if record.version else None
     made = version(answer) if answer else None
     decided = decision(record.decision) if record.decision else None
     script, argv = _submitted(record, made, decided)
     changed = made is not None and script != made.script
     out = _outcome(record.outcome if whole else None)
-    return Told(
+    return JobFacts(
         by="Maple",
         scheduler=made.scheduler if made else "",
         id=record.job or job_id,

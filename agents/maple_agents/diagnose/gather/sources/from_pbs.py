@@ -13,7 +13,7 @@ from maple_submit_filter.request.pbs.options import read_letters
 from ....ask.schedulers.pbs.jobs import variable
 from ....ask.schedulers.protocol import Job, JobState
 from ....base import quantities
-from .job_facts import Told, of_job
+from .job_facts import JobFacts, of_job
 
 # Exit_status of a job that PBS itself ended (OpenPBS 23.06), in words.
 _NEGATIVE = {
@@ -26,7 +26,7 @@ _NEGATIVE = {
 }  # fmt: skip
 
 
-def ask(job: Job) -> Told:
+def ask(job: Job) -> JobFacts:
     """Return what PBS tells of a job."""
     attributes = job.attributes
     count = len(job.nodes)

@@ -13,7 +13,7 @@ from ....ask.schedulers.protocol import EndReason, Job, JobState
 from ....ask.schedulers.slurm import queue as slurm_details
 from ....base import quantities
 from .commands import Commands
-from .job_facts import Told, of_job
+from .job_facts import JobFacts, of_job
 
 _NAME = re.compile(r"\w[\w.-]{0,200}")
 _NONE = ("", "NONE", "UNLIMITED", "0")
@@ -39,10 +39,10 @@ _TELLING = (
 )
 
 
-def ask(job: Job, commands: Commands) -> Told:
+def ask(job: Job, commands: Commands) -> JobFacts:
     """Return what the controller tells of one job or task that it has in memory."""
-    said = commands.ask("scontrol", ["show", "job", "-d", job.id])
-    fields = read_shown(said.out, job.id, job.name) if said is not None and not said.code else {}
+    answer = commands.ask("scontrol", ["show", "job", "-d", job.id])
+    fields = read_shown(answer.out, job.id, job.name) if answer is not None and not answer.code else {}
     nodes = len(job.nodes) or _number(fields.get("NumNodes")) or 0
     command = fields.get("Command", "") if fields.get("BatchFlag") != "0" else ""
     base = of_job(job, "Slurm", _number(fields.get("Restarts")) or 0)
@@ -96,10 +96,10 @@ def _derived(fields: Mapping[str, str]) -> tuple[str, ...]:
 
 def script(job_id: str, commands: Commands) -> bytes | None:
     """Return the script as the controller stored it, None where it has it no more, or will not show it."""
-    said = commands.ask("scontrol", ["write", "batch_script", job_id, "-"])
-    if said is None or said.code or not said.out.startswith("#!"):
+    answer = commands.ask("scontrol", ["write", "batch_script", job_id, "-"])
+    if answer is None or answer.code or not answer.out.startswith("#!"):
         return None
-    return said.out.encode("utf-8", "surrogateescape")
+    return answer.out.encode("utf-8", "surrogateescape")
 
 
 def submit_line(text: str) -> tuple[bytes, ...] | None:
@@ -115,7 +115,7 @@ def submit_line(text: str) -> tuple[bytes, ...] | None:
 
 def shape(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return what the job was given, by the long names of sbatch's options."""
-    told = {
+    shown = {
         "nodes": fields.get("NumNodes", "").partition("-")[0],
         "ntasks": fields.get("NumTasks", ""),
         "ntasks-per-node": fields.get("NtasksPerN:B:S:C", "").partition(":")[0],
@@ -132,7 +132,7 @@ def shape(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         "time": fields.get("TimeLimit", ""),
         "reservation": fields.get("Reservation", ""),
     }
-    return tuple((name, value) for name, value in told.items() if value not in (*_NOTHING, "0", "*", "UNLIMITED"))
+    return tuple((name, value) for name, value in shown.items() if value not in (*_NOTHING, "0", "*", "UNLIMITED"))
 
 
 def _gres(text: str) -> str:
@@ -171,21 +171,21 @@ def asked_by_partition(fields: Mapping[str, str], commands: Commands) -> dict[st
     Who typed the very default asked for nothing else, so the job is the same without the word.
     """
     name = fields.get("Partition", "")
-    said = commands.ask("scontrol", ["show", "partition", "-o", name]) if _NAME.fullmatch(name) else None
-    told = dict(re.findall(r"(\w+)=(\S+)", said.out)) if said is not None and not said.code else {}
-    defaults = set(_same(fields, told))
+    answer = commands.ask("scontrol", ["show", "partition", "-o", name]) if _NAME.fullmatch(name) else None
+    defaults_of = dict(re.findall(r"(\w+)=(\S+)", answer.out)) if answer is not None and not answer.code else {}
+    defaults = set(_same(fields, defaults_of))
     return {name: value for name, value in fields.items() if name not in defaults}
 
 
-def _same(fields: Mapping[str, str], told: Mapping[str, str]) -> Iterator[str]:
+def _same(fields: Mapping[str, str], partition: Mapping[str, str]) -> Iterator[str]:
     """Yield the names of the fields that hold a default."""
     for name, given_by in _FROM.items():
-        default = next((told[one] for one in given_by if told.get(one, "") not in _NONE), "")
+        default = next((partition[name] for name in given_by if partition.get(name, "") not in _NONE), "")
         if default and name in fields and _amount(name, fields[name]) == _amount(name, default):
             yield name
 
 
 def _amount(name: str, text: str) -> float | str:
     """Return a time in seconds or a memory in bytes; the text where it is neither."""
-    found = quantities.printed(text) if name == "TimeLimit" else quantities.size(text, "m")
-    return text if found is None else found
+    amount = quantities.printed(text) if name == "TimeLimit" else quantities.size(text, "m")
+    return text if amount is None else amount

@@ -20,7 +20,7 @@ from ...values import Ended
 
 
 @dataclass(frozen=True, slots=True)
-class Told(Ended):
+class JobFacts(Ended):
     """A job as one source knows it: how it ended, and what it was; None or empty: the source does not say.
 
     *state*: "" where it does not say. *owner*: a uid. *stdout*, *stderr*: paths or patterns with the scheduler's
@@ -67,24 +67,24 @@ _GATHERED = ("notes", "missing")
 _OF_THE_END = ("state", "exit_code", "signal")
 
 
-def together(told: Iterable[Told]) -> Told:
+def together(sources: Iterable[JobFacts]) -> JobFacts:
     """Return what all of them tell; where two differ, the first that says anything holds.
 
     State, exit code and signal are taken from one source, so that they fit each other.
     """
-    out = Told()
-    for one in told:
+    out = JobFacts()
+    for source in sources:
         changes = {
-            field.name: getattr(one, field.name)
-            for field in fields(Told)
+            field.name: getattr(source, field.name)
+            for field in fields(JobFacts)
             if field.name not in (*_GATHERED, *_OF_THE_END) and _says_nothing(getattr(out, field.name))
         }
-        if out.state in ("", "unknown") and one.state:
-            changes.update({name: getattr(one, name) for name in _OF_THE_END})
-        parts = dict.fromkeys(part for said in (out.reason, one.reason) for part in said.split(", ") if part)
+        if out.state in ("", "unknown") and source.state:
+            changes.update({name: getattr(source, name) for name in _OF_THE_END})
+        parts = dict.fromkeys(part for reason in (out.reason, source.reason) for part in reason.split(", ") if part)
         changes["reason"] = ", ".join(parts)
         for name in _GATHERED:
-            changes[name] = tuple(dict.fromkeys((*getattr(out, name), *getattr(one, name))))
+            changes[name] = tuple(dict.fromkeys((*getattr(out, name), *getattr(source, name))))
         out = replace(out, **changes)
     return out
 
@@ -93,16 +93,16 @@ def _says_nothing(value: object) -> bool:
     return value is None or value in ("", (), 0) or value is False
 
 
-def how_it_ended(told: Told) -> Ended:
+def how_it_ended(facts: JobFacts) -> Ended:
     """Return that part of what is told; a state that nobody said is unknown."""
-    ended = Ended(**{field.name: getattr(told, field.name) for field in fields(Ended)})
+    ended = Ended(**{field.name: getattr(facts, field.name) for field in fields(Ended)})
     return ended if ended.state in STATES else replace(ended, state="unknown")
 
 
-def of_job(job: Job, by: str, restarts: int = 0) -> Told:
+def of_job(job: Job, by: str, restarts: int = 0) -> JobFacts:
     """Return that of *job*. *by*: who tells it, "Slurm" or "PBS". *restarts*: how often it was started anew."""
     ending = job.ending or Ending(EndReason.UNKNOWN)
-    return Told(
+    return JobFacts(
         by=by,
         scheduler=by.lower(),
         id=job.id,

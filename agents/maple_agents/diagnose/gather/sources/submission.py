@@ -19,7 +19,7 @@ from maple_submit_filter.types.launch_plan import Allocation
 from maple_submit_filter.types.submission import Submission, travels
 
 from . import job_facts
-from .job_facts import Told
+from .job_facts import JobFacts
 
 _HET = re.compile(rb"^(#SBATCH)[ \t]+(?:hetjob|packjob)[ \t]*$", re.MULTILINE)  # between the parts' directives
 _COMMANDS = {"slurm": b"sbatch", "pbs": b"qsub"}
@@ -30,37 +30,37 @@ _PLANNED = ("--nodes=", "--ntasks", "--cpus-per-task=", "--gres=", "--gpus")
 _OF_A_JOB = (b"SLURM_", b"PBS_JOB", b"PBS_NODE", b"PBS_TASK", b"PBS_QUEUE", b"PBS_ENVIRONMENT", b"PMI_", b"OMPI_")
 
 
-def asked(told: Told, site: Site) -> Optional[Submission]:
+def asked(facts: JobFacts, site: Site) -> Optional[Submission]:
     """Return the submission, None where there is no script.
 
     Its environment is that of now, without what belongs to a job: schedulers do not tell what it was.
     """
-    if told.script is None:
+    if facts.script is None:
         return None
-    scheduler = told.scheduler or site.scheduler
-    argv, path = _words(told, scheduler)
+    scheduler = facts.scheduler or site.scheduler
+    argv, path = _words(facts, scheduler)
     made = Submission(
         scheduler=scheduler,
         argv=argv,
-        script=told.script,
+        script=facts.script,
         came="file" if path else "stdin",
         path=path,
-        cwd=os.fsencode(told.work_dir or "/"),
-        uid=os.getuid() if told.owner is None else told.owner,
-        environment=environment(told, told.script),
+        cwd=os.fsencode(facts.work_dir or "/"),
+        uid=os.getuid() if facts.owner is None else facts.owner,
+        environment=environment(facts, facts.script),
     )
-    if told.argv is not None or scheduler != "slurm":
-        return made if told.exact or _is_believed(made, told) else asked(replace(told, argv=None), site)
-    if "+" in told.id:  # of several components: sbatch's colon says so, and nothing is concluded from the first alone
+    if facts.argv is not None or scheduler != "slurm":
+        return made if facts.exact or _is_believed(made, facts) else asked(replace(facts, argv=None), site)
+    if "+" in facts.id:  # of several components: sbatch's colon says so, and nothing is concluded from the first alone
         return made._replace(argv=(argv[0], b":", *argv[1:]))
-    return _as_given(made, told, site)
+    return _as_given(made, facts, site)
 
 
-def made_up(told: Told, made: Optional[Submission]) -> list[str]:
+def made_up(facts: JobFacts, made: Optional[Submission]) -> list[str]:
     """Return a line where options stand in for a command line that nobody stored, and the launch plan lives by them."""
     if made is None or made.scheduler != "slurm" or made.argv[1:2] == (b":",):
         return []
-    words = [os.fsdecode(word) for word in made.argv[1:] if word not in (told.argv or ())]
+    words = [os.fsdecode(word) for word in made.argv[1:] if word not in (facts.argv or ())]
     shown = [word for word in words if word.startswith(_PLANNED)]
     return ["the submit command is not known; judging by the job it had %s" % " ".join(shown)] if shown else []
 
@@ -72,23 +72,23 @@ def as_one(made: Submission) -> Submission:
     return made._replace(argv=argv, script=script)
 
 
-def _is_believed(made: Submission, told: Told) -> bool:
+def _is_believed(made: Submission, facts: JobFacts) -> bool:
     """Return whether the words that a scheduler stored are read as they were meant: it keeps no quotes.
 
     `-J "a b" job.sh` is stored as `-J a b job.sh`; then the name of the job, or of the script, is another.
     """
-    if made.scheduler != "slurm" or not told.name:
+    if made.scheduler != "slurm" or not facts.name:
         return True
     job = understood(made, None)
     if job is None:
         return False
     named = job.settings.value("job-name")
-    name = os.fsdecode(named) if named is not None else os.path.basename(os.fsdecode(made.path)) or told.name
-    script = os.path.basename(told.path)
-    return name == told.name and script in ("", os.path.basename(os.fsdecode(made.path)))
+    name = os.fsdecode(named) if named is not None else os.path.basename(os.fsdecode(made.path)) or facts.name
+    script = os.path.basename(facts.path)
+    return name == facts.name and script in ("", os.path.basename(os.fsdecode(made.path)))
 
 
-def _words(told: Told, scheduler: str) -> tuple[tuple[bytes, ...], bytes]:
+def _words(facts: JobFacts, scheduler: str) -> tuple[tuple[bytes, ...], bytes]:
     """Return the command's words, and the script's name among them; b"" where it came another way.
 
     A script that was wrapped or read from standard input is given so again: its bytes are known as a whole.
@@ -97,16 +97,16 @@ def _words(told: Told, scheduler: str) -> tuple[tuple[bytes, ...], bytes]:
     from maple_submit_filter.request.slurm import options as sbatch_words
 
     command = _COMMANDS[scheduler]
-    if told.argv is not None:
-        read = (qsub_words if scheduler == "pbs" else sbatch_words).read(told.argv)
+    if facts.argv is not None:
+        read = (qsub_words if scheduler == "pbs" else sbatch_words).read(facts.argv)
         if read is not None and read.came == "file":
-            return (command, *told.argv[1:]), told.argv[read.word]
+            return (command, *facts.argv[1:]), facts.argv[read.word]
         if read is not None and read.came == "stdin":
-            return (command, *told.argv[1:]), b""
+            return (command, *facts.argv[1:]), b""
         if read is not None and read.came == "wrap":
-            return (command, *_without_wrap(told.argv)), b""
-    path = os.fsencode(told.path)
-    return ((command, path, *(os.fsencode(word) for word in told.arguments)), path) if path else ((command,), b"")
+            return (command, *_without_wrap(facts.argv)), b""
+    path = os.fsencode(facts.path)
+    return ((command, path, *(os.fsencode(word) for word in facts.arguments)), path) if path else ((command,), b"")
 
 
 def _without_wrap(argv: tuple[bytes, ...]) -> tuple[bytes, ...]:
@@ -122,43 +122,43 @@ def _without_wrap(argv: tuple[bytes, ...]) -> tuple[bytes, ...]:
     return tuple(out)
 
 
-def environment(told: Told, script: bytes) -> dict[bytes, bytes]:
+def environment(facts: JobFacts, script: bytes) -> dict[bytes, bytes]:
     """Return what the engine may know of the submit command's environment."""
-    here = os.getuid() == told.owner or told.owner is None
+    here = os.getuid() == facts.owner or facts.owner is None
     own: Mapping[bytes, bytes] = os.environb if here else {}
     kept = {name: value for name, value in own.items() if travels(name, script) and not name.startswith(_OF_A_JOB)}
-    if not here and told.owner is not None:
-        kept[b"USER"] = kept[b"LOGNAME"] = job_facts.name_of(told.owner).encode()
-        kept[b"HOME"] = os.fsencode(job_facts.home_of(told.owner))
-    return {**{name: value for name, value in kept.items() if value}, **dict(told.environment)}
+    if not here and facts.owner is not None:
+        kept[b"USER"] = kept[b"LOGNAME"] = job_facts.name_of(facts.owner).encode()
+        kept[b"HOME"] = os.fsencode(job_facts.home_of(facts.owner))
+    return {**{name: value for name, value in kept.items() if value}, **dict(facts.environment)}
 
 
-def _as_given(made: Submission, told: Told, site: Site) -> Submission:
+def _as_given(made: Submission, facts: JobFacts, site: Site) -> Submission:
     """Return the submission with options for what the job had and its directives do not say."""
-    shape = dict(told.shape)
+    shape = dict(facts.shape)
     made = _with_gpus(_with_numbers(made, shape, site), shape, site)
     job = understood(made, None)
     if job is None:
         return made
-    if told.index is not None and "array" not in job.settings:
-        made = _with_option(made, "array", str(told.index))
+    if facts.index is not None and "array" not in job.settings:
+        made = _with_option(made, "array", str(facts.index))
     for name in _SAID:
-        wanted, said = shape.get(name, ""), job.settings.value(name)
+        wanted, value = shape.get(name, ""), job.settings.value(name)
         if (
             wanted
-            and _differs(name, wanted, said, site)
-            and not any(one in job.settings for one in _ELSE.get(name, ()))
+            and _differs(name, wanted, value, site)
+            and not any(option in job.settings for option in _ELSE.get(name, ()))
         ):
             made = _with_option(made, name, wanted)
-    if told.name and told.name != os.path.basename(told.path) and "job-name" not in job.settings and told.path:
-        made = _with_option(made, "job-name", told.name)
+    if facts.name and facts.name != os.path.basename(facts.path) and "job-name" not in job.settings and facts.path:
+        made = _with_option(made, "job-name", facts.name)
     return made
 
 
-def _differs(name: str, wanted: str, said: Optional[bytes], site: Site) -> bool:
+def _differs(name: str, wanted: str, value: Optional[bytes], site: Site) -> bool:
     """Return whether the job had something that its directives do not give: the command line said so."""
-    if said is not None:
-        return name in ("partition", "qos", "account", "reservation") and os.fsdecode(said) != wanted
+    if value is not None:
+        return name in ("partition", "qos", "account", "reservation") and os.fsdecode(value) != wanted
     default = {"partition": site.default_partition, "qos": site.default_qos or "normal"}
     return name != "account" and wanted != default.get(name, "")
 
@@ -166,9 +166,9 @@ def _differs(name: str, wanted: str, said: Optional[bytes], site: Site) -> bool:
 def _with_numbers(made: Submission, shape: Mapping[str, str], site: Site) -> Submission:
     for name, attribute in _NUMBERS:
         given = _given(made, site)
-        found = getattr(given, attribute) if given is not None else None
-        if given is not None and shape.get(name, "").isdigit() and found != int(shape[name]):
-            made = _with_option(made, name, shape[name]) if found is not None or name != "ntasks" else made
+        number = getattr(given, attribute) if given is not None else None
+        if given is not None and shape.get(name, "").isdigit() and number != int(shape[name]):
+            made = _with_option(made, name, shape[name]) if number is not None or name != "ntasks" else made
     return made
 
 

@@ -64,17 +64,17 @@ class Clock:
         return self._of(self._year(month, number), month, number, clock)
 
     def _moment(self, match: re.Match[str]) -> Moment | None:
-        said = {name: value for name, value in match.groupdict().items() if value}
-        part = float("0." + said["part"][1:]) if "part" in said else 0.0
-        if "epoch" in said:
-            return Moment(int(said["epoch"]) + part)
-        month, day = said.get("month") or said.get("m"), said.get("day") or said.get("d")
+        parts = {name: value for name, value in match.groupdict().items() if value}
+        part = float("0." + parts["part"][1:]) if "part" in parts else 0.0
+        if "epoch" in parts:
+            return Moment(int(parts["epoch"]) + part)
+        month, day = parts.get("month") or parts.get("m"), parts.get("day") or parts.get("d")
         if not month or not day:
-            return self._of(None, 1, 1, said["clock"], part)
+            return self._of(None, 1, 1, parts["clock"], part)
         number = int(month) if month.isdigit() else _MONTHS.index(month) + 1
-        year = said.get("year") or said.get("y")
-        return self._of(int(year) if year else self._year(number, int(day)), number, int(day), said["clock"], part,
-                        said.get("zone", ""))  # fmt: skip
+        year = parts.get("year") or parts.get("y")
+        return self._of(int(year) if year else self._year(number, int(day)), number, int(day), parts["clock"], part,
+                        parts.get("zone", ""))  # fmt: skip
 
     def _of(
         self, year: int | None, month: int, day: int, clock: str, part: float = 0.0, zone: str = ""
@@ -101,10 +101,10 @@ class Clock:
         return self._last.year - late
 
 
-def _zone(said: str) -> timezone | None:
-    if not said:
+def _zone(text: str) -> timezone | None:
+    if not text:
         return None
-    if said in ("Z", "UTC"):
+    if text in ("Z", "UTC"):
         return timezone.utc
-    sign = -1 if said[0] == "-" else 1
-    return timezone(sign * timedelta(hours=int(said[1:3]), minutes=int(said[-2:])))
+    sign = -1 if text[0] == "-" else 1
+    return timezone(sign * timedelta(hours=int(text[1:3]), minutes=int(text[-2:])))

@@ -136,13 +136,13 @@ def _used(numbers: list[str], lines: int) -> bool:
 
 def prefix(text: str, used: Labels, clock: Clock | None) -> Prefix:
     """Return what is told before the words of *text*, as long as something is recognised; times for a *clock* only."""
-    told = Prefix(start=int(text.startswith(" [")))
+    beginning = Prefix(start=int(text.startswith(" [")))
     for _ in range(7):
-        start = _step(text, told, used, clock)
-        if start == told.start:
+        start = _step(text, beginning, used, clock)
+        if start == beginning.start:
             break
-        told.start = start
-    return told
+        beginning.start = start
+    return beginning
 
 
 def node_said(words: str) -> str:
@@ -171,12 +171,12 @@ def _step(text: str, prefix: Prefix, used: Labels, clock: Clock | None) -> int:
     """Return where the next words begin; the same place where nothing more is recognised."""
     start = prefix.start
     first = text[start : start + 1]
-    if first == "[" and (found := _BRACKETED.match(text, start) or (used.square and _SQUARE.match(text, start))):
-        return _taken(found, prefix, clock)
-    if (first.isalpha() or first == "(") and (found := _worded(text, start, prefix, used)):
-        return _taken(found, prefix, clock)
-    if used.numbered and prefix.rank is None and (found := _NUMBERED.match(text, start)):
-        return _taken(found, prefix, clock)
+    if first == "[" and (label := _BRACKETED.match(text, start) or (used.square and _SQUARE.match(text, start))):
+        return _taken(label, prefix, clock)
+    if (first.isalpha() or first == "(") and (label := _worded(text, start, prefix, used)):
+        return _taken(label, prefix, clock)
+    if used.numbered and prefix.rank is None and (label := _NUMBERED.match(text, start)):
+        return _taken(label, prefix, clock)
     if (
         clock is not None
         and prefix.moment is None
@@ -253,7 +253,7 @@ def speaker(data: bytes, lines: Sequence[bytes]) -> Speaker | None:
     if labelled and (data.startswith(b"[rank") or b"\n[rank" in data):
         return bracketed
     some = lines[:: max(1, len(lines) // 8)]
-    return numbered if some and 2 * sum(numbered(one) is not None for one in some) >= len(some) else None
+    return numbered if some and 2 * sum(numbered(line) is not None for line in some) >= len(some) else None
 
 
 def ranks(lines: Sequence[bytes], rank_of: Speaker) -> set[int]:
@@ -276,17 +276,17 @@ def last_rows(lines: Sequence[bytes], rank_of: Speaker) -> dict[int, int]:
 
     Lines are looked at from the end; all of them only where a rank is silent from there on.
     """
-    found: dict[int, int] = {}
+    rows: dict[int, int] = {}
     heard, end, near = ranks(lines, rank_of), len(lines), NEAR
-    while len(found) < len(heard) and end:
+    while len(rows) < len(heard) and end:
         begin = max(0, end - near)
-        _listen(lines, rank_of, found, end, begin)
+        _listen(lines, rank_of, rows, end, begin)
         end, near = begin, near * 4
-    return found
+    return rows
 
 
-def _listen(lines: Sequence[bytes], rank_of: Speaker, found: dict[int, int], end: int, begin: int) -> None:
+def _listen(lines: Sequence[bytes], rank_of: Speaker, rows: dict[int, int], end: int, begin: int) -> None:
     for row in range(end - 1, begin - 1, -1):
         rank = rank_of(lines[row])
-        if rank is not None and rank not in found:
-            found[rank] = row
+        if rank is not None and rank not in rows:
+            rows[rank] = row
