@@ -110,7 +110,7 @@ def of_surroundings(job: Job, parts: Sequence[Part]) -> Iterator[Candidate]:
     """Yield what the script says beside its launch lines; text with an expansion in it says nothing."""
     text = job.source.decode("utf-8", "surrogateescape")
     for name, kind, pattern in _PATTERNS:
-        for match in (one for one in pattern.finditer(text) if not _is_comment(text, one.start(1))):
+        for match in (match for match in pattern.finditer(text) if not _is_comment(text, match.start(1))):
             yield from _said(name, match[1], text, match.start(1), kind, parts)
     yield from _modules(text, parts)
     for match in (*_images(text), *_OPTION.finditer(text)):
@@ -143,7 +143,7 @@ def _modules(text: str, parts: Sequence[Part]) -> Iterator[Candidate]:
 def _outputs(job: Job, parts: Sequence[Part]) -> Iterator[Candidate]:
     """Yield where the scheduler is told to write."""
     for name, key in (("stdout", "output"), ("stderr", "error")):
-        setting = next((one for one in job.settings if one.name == key), None)
+        setting = next((setting for setting in job.settings if setting.name == key), None)
         value = setting.value.decode("utf-8", "replace") if setting is not None else ""
         if setting is not None and value and setting.origin.line and names.allowed(name, value):
             part = part_at(setting.origin.line, parts, "directives")
@@ -196,10 +196,10 @@ def _of_step(started: Started, job: Job, parts: Sequence[Part]) -> Iterator[Cand
 
 def _framework(started: Started, agent: str) -> str:
     """Return the framework that a launch line proves."""
-    told = {names.plain(each.name) for each in started.given.all if each.form == "option"}
-    found = [_OF_LAUNCHER[agent]] if agent else []
-    found += ["deepspeed"] if told.intersection(CONFIGS_OF_DEEPSPEED) else []
-    return min(found, key=FRAMEWORKS.index, default="")
+    options = {names.plain(each.name) for each in started.given.all if each.form == "option"}
+    frameworks = [_OF_LAUNCHER[agent]] if agent else []
+    frameworks += ["deepspeed"] if options.intersection(CONFIGS_OF_DEEPSPEED) else []
+    return min(frameworks, key=FRAMEWORKS.index, default="")
 
 
 def _allocated(step: Step, plan: LaunchPlan, parts: Sequence[Part]) -> Iterator[Candidate]:
@@ -215,12 +215,12 @@ def _allocated(step: Step, plan: LaunchPlan, parts: Sequence[Part]) -> Iterator[
 
 def _common(of_steps: Sequence[list[Candidate]]) -> Iterator[Candidate]:
     """Yield what every one of the lines says; what only some say is not known of the job."""
-    said = [{(candidate.name, candidate.value) for candidate in candidates} for candidates in of_steps]
+    values = [{(candidate.name, candidate.value) for candidate in candidates} for candidates in of_steps]
     for candidates in of_steps:
         for candidate in candidates:
             yield (
                 candidate
-                if all((candidate.name, candidate.value) in other for other in said)
+                if all((candidate.name, candidate.value) in other for other in values)
                 else candidate._replace(value=None)
             )
 

@@ -29,10 +29,10 @@ def main(conf: str, record: str) -> None:
         return
     site = configuration.site(settings)
     for _ in range(MOST_JOBS):
-        told = service.ask({"ask": "reading", "record": record})
-        if not isinstance(told, dict):
+        question = service.ask({"ask": "reading", "record": record})
+        if not isinstance(question, dict):
             return
-        service.tell(messages.read(told, site))
+        service.tell(messages.read(question, site))
         record = ""
     del lock
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .python.source import Declared, Said, Source, source
+from .python.source import Constant, Declared, Source, source
 from .user_files import Form
 
 MOST_LEAVES = 4000
@@ -158,22 +158,22 @@ def _of_toml(text: str) -> list[Leaf]:
             raise Unread
         if isinstance(value, (dict, list)):
             pairs = value.items() if isinstance(value, dict) else enumerate(value)
-            waiting += [((path + "." + str(key)).strip("."), one, depth + 1) for key, one in pairs]
+            waiting += [((path + "." + str(key)).strip("."), inner, depth + 1) for key, inner in pairs]
         else:
-            said = str(value).lower() if isinstance(value, bool) else str(value)
-            leaves.append(Leaf(path, said, lines.get(path.rsplit(".", 1)[-1], 0)))
+            shown = str(value).lower() if isinstance(value, bool) else str(value)
+            leaves.append(Leaf(path, shown, lines.get(path.rsplit(".", 1)[-1], 0)))
     return leaves
 
 
 def _key_lines(text: str) -> dict[str, int]:
     """Return the line of each key that stands there once, 0 of others."""
-    found: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         key = _KEY.match(line)
         if key:
             last = key[1].rsplit(".", 1)[-1].strip("\"' ")
-            found[last] = 0 if last in found else number
-    return found
+            lines[last] = 0 if last in lines else number
+    return lines
 
 
 class Config(NamedTuple):
@@ -188,49 +188,49 @@ def _config(data: bytes, path: str) -> Config:
     return Config(tuple(leaves(data, path)), match[1].decode("utf-8", "replace") if match else "")
 
 
-def _kept_config(told: Any) -> Config:
-    found, package = told
-    return Config(tuple(Leaf(_text(path), _maybe(value), _line(line)) for path, value, line in found), _text(package))
+def _kept_config(kept: Any) -> Config:
+    leaves, package = kept
+    return Config(tuple(Leaf(_text(path), _maybe(value), _line(line)) for path, value, line in leaves), _text(package))
 
 
-def _kept_packages(told: Any) -> tuple[str, ...]:
-    return tuple(_text(one) for one in told)
+def _kept_packages(kept: Any) -> tuple[str, ...]:
+    return tuple(_text(name) for name in kept)
 
 
-def _kept_source(told: Any) -> Source:
-    declared, said, imports, local, hydra, parsed, trains, classes = told
+def _kept_source(kept: Any) -> Source:
+    declared, named, imports, local, hydra, parsed, trains, classes = kept
     return Source(
-        _declared(declared), _said(said), _said(imports), tuple((_line(dots), _text(name)) for dots, name in local),
-        (_maybe(hydra[0]), _maybe(hydra[1])) if hydra is not None else None, tuple(_text(one) for one in parsed),
+        _declared(declared), _said(named), _said(imports), tuple((_line(dots), _text(name)) for dots, name in local),
+        (_maybe(hydra[0]), _maybe(hydra[1])) if hydra is not None else None, tuple(_text(name) for name in parsed),
         _line(trains), {_text(name): _declared(own) for name, own in classes.items()},
     )  # fmt: skip
 
 
-def _declared(told: Any) -> tuple[Declared, ...]:
+def _declared(kept: Any) -> tuple[Declared, ...]:
     return tuple(
         Declared(tuple(_text(flag) for flag in flags), _text(dest), _maybe(default), _line(line))
-        for flags, dest, default, line in told
+        for flags, dest, default, line in kept
     )
 
 
-def _said(told: Any) -> tuple[Said, ...]:
-    return tuple(Said(_text(name), _text(value), _line(line)) for name, value, line in told)
+def _said(kept: Any) -> tuple[Constant, ...]:
+    return tuple(Constant(_text(name), _text(value), _line(line)) for name, value, line in kept)
 
 
-def _text(told: Any) -> str:
-    if not isinstance(told, str):
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
         raise TypeError("not a text")
-    return told
+    return value
 
 
-def _maybe(told: Any) -> str | None:
-    return None if told is None else _text(told)
+def _maybe(value: Any) -> str | None:
+    return None if value is None else _text(value)
 
 
-def _line(told: Any) -> int:
-    if not isinstance(told, int) or isinstance(told, bool):
+def _line(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError("not a number")
-    return told
+    return value
 
 
 SOURCE: Form[Source] = Form("source", lambda data, path: source(data), _kept_source)
@@ -257,8 +257,8 @@ def packages(data: bytes, path: str) -> list[str]:
         lines = [leaf.value or "" for leaf in leaves(data, path) if _ENVIRONMENT.fullmatch(leaf.path)]
     else:
         lines = data.decode("utf-8", "replace").splitlines()
-    found = (_package(line) for line in lines[: 10 * MOST])
-    return list(dict.fromkeys(one for one in found if one))[:MOST]
+    wanted = (_package(line) for line in lines[: 10 * MOST])
+    return list(dict.fromkeys(package for package in wanted if package))[:MOST]
 
 
 def _package(line: str) -> str:

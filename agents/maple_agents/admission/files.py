@@ -89,21 +89,23 @@ class _Program:
 
     def _program(self) -> dict[str, Source]:
         """Return the program's file and those beside it that it imports, by path, the program first."""
-        path = next((one for one in program_paths(self._one, self._folder) if self._files.is_there(one)), "")
+        path = next(
+            (candidate for candidate in program_paths(self._one, self._folder) if self._files.is_there(candidate)), ""
+        )
         if not path:
             return {}
         top = self._folder if self._one.is_module else os.path.dirname(path)
-        found: dict[str, Source] = {}
+        sources: dict[str, Source] = {}
         waiting = [os.path.normpath(path)]
-        while waiting and len(found) < 12:
-            one = waiting.pop(0)
-            source = self._files.extracted(one, "program", SOURCE) if one not in found else None
+        while waiting and len(sources) < 12:
+            candidate = waiting.pop(0)
+            source = self._files.extracted(candidate, "program", SOURCE) if candidate not in sources else None
             if source is not None:
-                found[one] = source
-                for dots, module in found[one].local:
-                    paths = module_paths(dots, module, one, top)
+                sources[candidate] = source
+                for dots, module in sources[candidate].local:
+                    paths = module_paths(dots, module, candidate, top)
                     waiting += [os.path.normpath(each) for each in paths if self._files.is_there(each)][:1]
-        return found
+        return sources
 
     def _dest(self, argument: Argument) -> str:
         """Return how the program calls an option of the command; "" where it declares none such."""
@@ -150,7 +152,7 @@ class _Program:
             given[name] = argument.value
             if argument.value and argument.value.endswith(SUFFIXES) and _CONFIG.fullmatch(name):
                 yield os.path.join(self._folder, argument.value)
-        words = [one.value for one in self._one.given.all if one.form == "word"]
+        words = [word.value for word in self._one.given.all if word.form == "word"]
         if len(words) == 1 and words[0] and words[0].endswith(SUFFIXES):
             yield os.path.join(self._folder, words[0])
         for _, each in self._declared:
@@ -171,10 +173,10 @@ class _Program:
         path, source = next(iter(self._sources.items()), ("", Source()))
         if source.hydra is None:
             return None
-        said = {key: next((each.value for each in self._given if each.name in flags), None)
+        keys = {key: next((each.value for each in self._given if each.name in flags), None)
                 for key, flags in _HYDRA.items()}  # fmt: skip
-        folder = said["config_path"] or source.hydra[0]
-        name = said["config_name"] or source.hydra[1]
+        folder = keys["config_path"] or source.hydra[0]
+        name = keys["config_name"] or source.hydra[1]
         if folder is None or not name:
             return None
         groups: Mapping[str, str | None] = {
@@ -214,11 +216,11 @@ class _Program:
         """Yield what the nearest list of packages asks for."""
         path = next(iter(self._sources), "")
         folders = dict.fromkeys((os.path.dirname(path), self._folder)) if path else {}
-        for one in (os.path.join(folder, name) for folder in folders for name in _REQUIREMENTS):
-            wanted = self._files.extracted(one, "requirements", PACKAGES) if self._files.is_there(one) else None
+        for place in (os.path.join(folder, name) for folder in folders for name in _REQUIREMENTS):
+            wanted = self._files.extracted(place, "requirements", PACKAGES) if self._files.is_there(place) else None
             value = " ".join(wanted or ())[: names.MOST_VALUE]
             if value and names.allowed("packages", value):
-                yield Candidate("packages", value, *self._place(os.path.normpath(one), 1), "config")
+                yield Candidate("packages", value, *self._place(os.path.normpath(place), 1), "config")
                 return
 
 
@@ -246,7 +248,7 @@ _STAGES = ("zero_optimization.stage", "deepspeed_config.zero_stage")
 
 def of_config(settings: Sequence[Setting], files: Files) -> Iterator[Candidate]:
     """Yield what the settings say; a key nearer to the top tells more."""
-    by_path = {one.path: one for one in settings}
+    by_path = {setting.path: setting for setting in settings}
     for setting in settings:
         part = files.parts.get(setting.file)
         if part is None:
@@ -282,9 +284,9 @@ def work_folder(job: Job, line: int) -> str | None:
     if _HIDDEN.search(text):
         return None
     submitted = os.fsdecode(job.submission.cwd)
-    said = os.fsdecode(job.settings.value("chdir") or b"")
-    folder: str | None = os.path.join(submitted, said)
-    if job.submission.scheduler == "pbs" and not said:
+    chdir = os.fsdecode(job.settings.value("chdir") or b"")
+    folder: str | None = os.path.join(submitted, chdir)
+    if job.submission.scheduler == "pbs" and not chdir:
         folder = None  # PBS starts a job in the user's home
     for match in _CD.finditer(text):
         if text.count("\n", 0, match.start()) + 1 < line:

@@ -67,10 +67,10 @@ class _Composer:
         path = self._path(group, config)
         self._laid += 1
         allowed = depth <= DEEPEST and self._laid <= MOST_LAID and path not in above
-        told = self._files.extracted(path, "config", CONFIG) if allowed else None
-        if told is None:
+        extract = self._files.extracted(path, "config", CONFIG) if allowed else None
+        if extract is None:
             return
-        leaves, package = told.leaves, _package(told.package, package)
+        leaves, package = extract.leaves, _package(extract.package, package)
         self.overridden.update(_overridden(leaves, group))
         items = _items(leaves) if depth else [*_items(leaves), *self._added(_items(leaves))]
         known = any(item.own for item in items) or not items
@@ -139,8 +139,8 @@ def _items(leaves: Sequence[Leaf]) -> list[_Item]:
     return made
 
 
-def _package(said: str, given: str) -> str:
-    return given if not said or said == "_group_" else "" if said == "_global_" else said
+def _package(stated: str, given: str) -> str:
+    return given if not stated or stated == "_group_" else "" if stated == "_global_" else stated
 
 
 def _resolved(settings: Mapping[str, Setting]) -> list[Setting]:

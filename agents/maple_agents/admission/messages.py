@@ -56,13 +56,13 @@ def alone(uid: int, service: str) -> BinaryIO | socket.socket | None:
 
 
 def _by_name(name: str) -> socket.socket | None:
-    one = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
-        one.bind(name)
+        claim.bind(name)
     except OSError:
-        one.close()
+        claim.close()
         return None
-    return one
+    return claim
 
 
 class Service:
@@ -76,42 +76,42 @@ class Service:
         """Return what is found. Raises `OSError` and `ValueError`."""
         return self._exchange(ASK, question).get("found")
 
-    def tell(self, told: Mapping[str, object]) -> Any:
+    def tell(self, facts: Mapping[str, object]) -> Any:
         """Tell what was read."""
-        return self._exchange(TELL, told).get("found")
+        return self._exchange(TELL, facts).get("found")
 
-    def _exchange(self, kind: bytes, told: Mapping[str, object]) -> dict[str, Any]:
-        body = json.dumps(told, separators=(",", ":")).encode()
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as one:
-            one.settimeout(SECONDS)
-            one.connect(self._path)
-            _, uid, _ = struct.unpack("3i", one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    def _exchange(self, kind: bytes, content: Mapping[str, object]) -> dict[str, Any]:
+        body = json.dumps(content, separators=(",", ":")).encode()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(SECONDS)
+            connection.connect(self._path)
+            _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
             if uid not in self._uids:
                 raise OSError("uid %d listens there" % uid)
-            one.sendall(kind + struct.pack(">I", len(body)) + body)
-            head = _exactly(one, 8)
+            connection.sendall(kind + struct.pack(">I", len(body)) + body)
+            head = _exactly(connection, 8)
             size = int(struct.unpack(">I", head[4:])[0])
             if head[:4] != ANSWER or size > MOST_ANSWER:
                 raise ValueError("no answer of the daemon's")
-            found = json.loads(_exactly(one, size))
-        return found if isinstance(found, dict) else {}
+            answer = json.loads(_exactly(connection, size))
+        return answer if isinstance(answer, dict) else {}
 
 
-def _exactly(one: socket.socket, size: int) -> bytes:
-    found = bytearray()
-    while len(found) < size:
-        part = one.recv(min(size - len(found), 1 << 20))
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        part = connection.recv(min(size - len(data), 1 << 20))
         if not part:
             raise OSError("it hung up")
-        found += part
-    return bytes(found)
+        data += part
+    return bytes(data)
 
 
-def read(told: Mapping[str, Any], site: Site) -> dict[str, object]:
+def read(question: Mapping[str, Any], site: Site) -> dict[str, object]:
     """Return what the files of a submission say, as "MPA1" has it. Raises `ValueError` where the question is none."""
-    request = frames.unpack_request(base64.b64decode(told["request"]))
+    request = frames.unpack_request(base64.b64decode(question["request"]))
     submission = reply.whole(request.submission)
-    files = Files(os.fsdecode(submission.cwd), known=_known(told["known"]))
+    files = Files(os.fsdecode(submission.cwd), known=_known(question["known"]))
     if submission.uid == os.getuid():
         analysis = read_files(submission, (), site, files)
         parts = [part for part in analysis.parts if part.kind in FILES and _is_told(part.name)][:MOST_PARTS]
@@ -120,7 +120,7 @@ def read(told: Mapping[str, Any], site: Site) -> dict[str, object]:
         parts, values = [], []
     read_now = [files.parts[path].hash for path in files.read]
     made: dict[str, object] = {
-        "record": told["record"],
+        "record": question["record"],
         "parts": [list(part) for part in parts],
         "values": [list(value._replace(value=masked(value.value)[:MOST_TEXT])) for value in values],
         "read": sorted({part.hash for part in parts}.intersection(read_now)),
@@ -132,8 +132,8 @@ def _is_told(name: str) -> bool:
     return len(name) <= MOST_TEXT and masked(name) == name
 
 
-def _known(told: Any) -> dict[str, Extract]:
-    known = (list(map(str, one)) for one in told)
+def _known(known_files: Any) -> dict[str, Extract]:
+    known = (list(map(str, row)) for row in known_files)
     return {
         os.fsdecode(path.encode("latin-1")): Extract(facts.encode("latin-1"), text)
         for path, facts, _, text in known
@@ -147,7 +147,7 @@ def _looked(files: Files, room: int) -> list[list[str]]:
     What holds a secret, and what there is no room for, is read again each time.
     """
     named = ((path, facts) for path, facts in files.looked.items() if "\0" not in path and len(path) < MOST_PATH)
-    order = sorted(named, key=lambda one: (one[0] not in files.parts, not one[1]))
+    order = sorted(named, key=lambda row: (row[0] not in files.parts, not row[1]))
     made = []
     for path, facts in order[:MOST_LOOKED]:
         part, text = files.parts.get(path), files.extracts.get(path, "")

@@ -88,14 +88,14 @@ def known(key: str) -> Known | None:
     A value for evaluation, a teacher or a schedule is not the training's.
     """
     *above, last = plain(key).split(".")
-    if any(_APART.search(one) for one in above) or is_secret(last):
+    if any(_APART.search(part) for part in above) or is_secret(last):
         return None
     if last in FLAGS:
         return Known(FLAGS[last][0], 0, FLAGS[last][1])
     if above and last in _PLAIN:
         return Known(_ABOVE[above[-1]], 5) if above[-1] in _ABOVE else None
-    found = _BY_SPELLING.get(last)
-    return Known(*found) if found else None
+    spelling = _BY_SPELLING.get(last)
+    return Known(*spelling) if spelling else None
 
 
 def said(what: Known, value: str) -> str | None:
@@ -183,10 +183,10 @@ def settled(candidates: Iterable[Candidate]) -> tuple[Value, ...]:
 
 
 def _one(group: Sequence[Candidate]) -> Value | None:
-    first = min((ORDER.index(one.by), one.rank) for one in group)
-    candidates = [one for one in group if (ORDER.index(one.by), one.rank) == first]
+    first = min((ORDER.index(candidate.by), candidate.rank) for candidate in group)
+    candidates = [candidate for candidate in group if (ORDER.index(candidate.by), candidate.rank) == first]
     value = candidates[0].value
-    if value is None or any(one.value is None or not same(one.value, value) for one in candidates):
+    if value is None or any(other.value is None or not same(other.value, value) for other in candidates):
         return None
     candidate = candidates[0]
     return Value(candidate.name, value, candidate.file, candidate.line, candidate.part, candidate.by)

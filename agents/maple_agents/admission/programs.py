@@ -84,13 +84,13 @@ def kind_of(program: str, given: Sequence[Argument]) -> str:
 
     An argument decides over a name: `main.py --mode train`, `run_glue.py --do_eval`, `cli.py fit`.
     """
-    said = _by_arguments(given)
-    if said is not None:
-        return said
-    found = _matching(os.path.basename(program).removesuffix(".py").lower())
-    if "inference" in found and "data" in program.lower():
+    kind = _by_arguments(given)
+    if kind is not None:
+        return kind
+    kinds = _matching(os.path.basename(program).removesuffix(".py").lower())
+    if "inference" in kinds and "data" in program.lower():
         return ""  # generate_data.py
-    return found.pop() if len(found) == 1 else ""
+    return kinds.pop() if len(kinds) == 1 else ""
 
 
 def _by_arguments(given: Sequence[Argument]) -> str | None:
@@ -100,9 +100,9 @@ def _by_arguments(given: Sequence[Argument]) -> str | None:
     modes = [argument.value for argument in given if _key(argument) in _MODES and argument.form != "word"]
     words = [argument.value for argument in given[:1] if argument.form == "word"]
     for value in (*modes, *words):
-        found = _matching((value or "").lower()) if re.fullmatch(r"\w{2,24}", value or "") else set()
-        if len(found) == 1:
-            return found.pop()
+        kinds = _matching((value or "").lower()) if re.fullmatch(r"\w{2,24}", value or "") else set()
+        if len(kinds) == 1:
+            return kinds.pop()
     evaluates = any(_key(argument) in ("eval_only", "evaluate", "test_only") and _is_on(argument) for argument in given)
     return "evaluation" if evaluates else None
 
@@ -157,16 +157,16 @@ class Arguments(NamedTuple):
 
 def arguments(words: Sequence[bytes]) -> Arguments:
     """Return the words behind a program taken apart; a word with a token of an unknown value is unknown."""
-    found: list[Argument] = []
+    parsed: list[Argument] = []
     open_at, at = -1, 0
     while at < len(words):
         argument = _argument(words, at)
         if argument.value is None and (argument.form == "word" or _is_flag(argument, words[at])):
             open_at = at
-        found.append(argument)
+        parsed.append(argument)
         taken = argument.form == "option" and argument.value != "" and b"=" not in words[at]
         at += 2 if taken else 1
-    return Arguments(tuple(found), open_at)
+    return Arguments(tuple(parsed), open_at)
 
 
 def _is_flag(argument: Argument, word: bytes) -> bool:

@@ -85,10 +85,10 @@ class Files:
         if known is None or not facts or known.facts != facts:
             return None
         try:
-            was, of, digest, lines, told = json.loads(known.text)
+            was, of, digest, lines, extract = json.loads(known.text)
             if (was, of) != (form.name, kind) or not isinstance(digest, str) or not isinstance(lines, int):
                 return None
-            made = form.kept(told)
+            made = form.kept(extract)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
         self.parts.setdefault(path, Part(kind, self.name(path), digest, (1, lines)))

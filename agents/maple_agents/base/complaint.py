@@ -42,14 +42,14 @@ def _extras() -> dict[str, dict[str, str]]:
     """Return, for each extra of the installed package, its modules and the packages that bring them."""
     from importlib import metadata  # a tenth of the time that `maple check` may take
 
-    found: dict[str, dict[str, str]] = {}
+    extras: dict[str, dict[str, str]] = {}
     try:
-        told = metadata.requires(PROJECT) or []
+        requirements = metadata.requires(PROJECT) or []
     except metadata.PackageNotFoundError:  # a checkout on PYTHONPATH
-        return found
-    for line in told:
+        return extras
+    for line in requirements:
         name = re.match(r"[\w.-]+", line)
         extra = re.search(r"extra == ['\"]([\w-]+)['\"]", line)
         if name and extra and extra[1] != "dev":
-            found.setdefault(extra[1], {})[name[0].lower().replace("-", "_")] = name[0]
-    return found
+            extras.setdefault(extra[1], {})[name[0].lower().replace("-", "_")] = name[0]
+    return extras

@@ -12,13 +12,13 @@ def paths(kind: str) -> dict[str, str]:
 
     An empty file is none: a shell makes one before the command whose output it is for has begun.
     """
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for folder in places.folders(os.path.join("templates", kind)):
         for name in os.listdir(folder):
             path = os.path.join(folder, name)
             if name.endswith(".toml") and not _is_empty(path):
-                found.setdefault(name[:-5], path)
-    return {name: found[name] for name in sorted(found)}
+                files.setdefault(name[:-5], path)
+    return {name: files[name] for name in sorted(files)}
 
 
 def _is_empty(path: str) -> bool:

@@ -121,7 +121,7 @@ def rows(line: str) -> None:
             if columns(click.unstyle(made[-1] + word)) > width() and made[-1].strip():
                 made.append(indent)
             made[-1] += word + " "
-    click.echo("\n".join(one.rstrip() for one in made), color=coloured())
+    click.echo("\n".join(nearest.rstrip() for nearest in made), color=coloured())
 
 
 def page(text: str) -> None:

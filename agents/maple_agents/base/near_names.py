@@ -20,14 +20,14 @@ def near(typed: str, known: Iterable[str]) -> tuple[str, ...]:
     best = max((rate for rate, _ in rated), default=0.0)
     if not word or best < ALIKE:
         return ()
-    found = sorted((-rate, name) for rate, name in rated if rate >= max(ALIKE, best - CLOSE))
-    return tuple(name for _, name in found[:MOST])
+    nearest = sorted((-rate, name) for rate, name in rated if rate >= max(ALIKE, best - CLOSE))
+    return tuple(name for _, name in nearest[:MOST])
 
 
 def meant(typed: str, known: Iterable[str]) -> str:
     """Return "did you mean delta?", "did you mean delta or deltaai?", or "" where nothing is near."""
-    found = near(typed, known)
-    return "did you mean %s?" % " or ".join(filter(None, (", ".join(found[:-1]), found[-1]))) if found else ""
+    names = near(typed, known)
+    return "did you mean %s?" % " or ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
 
 
 def _alike(typed: str, name: str) -> float:
@@ -46,7 +46,7 @@ def _alike(typed: str, name: str) -> float:
 
 def _turned(typed: str, name: str) -> bool:
     """Return whether two neighbouring letters changed places."""
-    differs = [at for at, (one, other) in enumerate(zip(typed, name)) if one != other]
+    differs = [at for at, (letter, other) in enumerate(zip(typed, name)) if letter != other]
     return sorted(typed) == sorted(name) and len(differs) == 2 and differs[1] - differs[0] == 1
 
 

@@ -138,7 +138,7 @@ def write(folder: int, name: str, data: bytes) -> None:
 
 def leave(folder: int, most: int) -> None:
     """Remove the oldest, so that no more than *most* stay, and drafts that nobody finished."""
-    names = sorted(os.listdir(folder), key=lambda one: (one.startswith("."), -age(folder, one)))
+    names = sorted(os.listdir(folder), key=lambda name: (name.startswith("."), -age(folder, name)))
     for name in names[most:]:
         with contextlib.suppress(OSError):
             os.unlink(name, dir_fd=folder)

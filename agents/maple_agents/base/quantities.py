@@ -70,8 +70,8 @@ def size(text: str | None, unit: str = "") -> int | None:
 
 def mebibytes(text: str | None) -> int | None:
     """Return a size in MiB, rounded down; None where it is none."""
-    found = size(text)
-    return None if found is None else found >> 20
+    amount = size(text)
+    return None if amount is None else amount >> 20
 
 
 def epoch(text: str | None) -> int | None:

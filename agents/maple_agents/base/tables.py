@@ -45,8 +45,8 @@ def read(shape: type[Made], path: str) -> Made:
 
 def _mistakes(error: ValidationError, filename: str) -> list[str]:
     return [
-        "%s: %s: %s" % (filename, ".".join(str(part) for part in one["loc"]) or "file", one["msg"].lower())
-        for one in error.errors(include_url=False)
+        "%s: %s: %s" % (filename, ".".join(str(part) for part in mistake["loc"]) or "file", mistake["msg"].lower())
+        for mistake in error.errors(include_url=False)
     ]
 
 

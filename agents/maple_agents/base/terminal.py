@@ -63,9 +63,9 @@ def copied(line: str, most: int) -> list[str]:
 
 def width(stream: TextIO) -> int:
     """Return the columns of the terminal behind *stream*; stdout may lead elsewhere. COLUMNS comes first."""
-    said = os.environ.get("COLUMNS", "")
-    if said.isascii() and said.isdigit() and int(said) > 0:
-        return int(said)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isascii() and columns.isdigit() and int(columns) > 0:
+        return int(columns)
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):
@@ -96,15 +96,15 @@ def _spelled(as_bytes: bool, error: UnicodeError) -> Tuple[Union[str, bytes], in
     """Return what stands for the first character that cannot be written, and where to go on."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    one = error.object[error.start]
-    if as_bytes and "\udc80" <= one <= "\udcff":
-        return bytes([ord(one) - 0xDC00]), error.start + 1
-    return _plain(one), error.start + 1
+    letter = error.object[error.start]
+    if as_bytes and "\udc80" <= letter <= "\udcff":
+        return bytes([ord(letter) - 0xDC00]), error.start + 1
+    return _plain(letter), error.start + 1
 
 
-def _plain(one: str) -> str:
-    plain = SPELLED.get(one) or unicodedata.normalize("NFKD", one).encode("ascii", "ignore").decode()
-    return plain or one.encode("ascii", "backslashreplace").decode()
+def _plain(letter: str) -> str:
+    plain = SPELLED.get(letter) or unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()
+    return plain or letter.encode("ascii", "backslashreplace").decode()
 
 
 # Where tracebacks go: a log in the user's own state folder, kept small.

@@ -112,13 +112,13 @@ def read(
         )
         return grammar
     try:
-        said = _said(model, text, open_slots, limit)
+        answers = _said(model, text, open_slots, limit)
     except ModelError as error:
         tell(f"{error}; read without it")
         return grammar
-    slots = _proven(said, Evidence(text, reads or _grammar))
+    slots = _proven(answers, Evidence(text, reads or _grammar))
     slots = [slot for slot in slots if not _contradicts(grammar.with_more(slots))]
-    _tell_left_out(said, slots, tell)
+    _tell_left_out(answers, slots, tell)
     return grammar.with_more(slots)
 
 
@@ -137,12 +137,12 @@ def _said(model: Model, text: str, names: Sequence[Name], limit: Limit) -> list[
     wrong = mismatch(answer, shape)
     if wrong:
         raise ModelError(model.name, wrong)
-    by_name = {name: [one for one in answer["slots"] if one["slot"] == name] for name in names}
-    return [each[0] for each in by_name.values() if each and len({str(one["value"]) for one in each}) == 1]
+    by_name = {name: [row for row in answer["slots"] if row["slot"] == name] for name in names}
+    return [each[0] for each in by_name.values() if each and len({str(row["value"]) for row in each}) == 1]
 
 
-def _proven(said: Iterable[Mapping[str, Any]], evidence: Evidence) -> list[Slot]:
-    slots = [evidence.slot(one["slot"], one["value"], one["quote"]) for one in said]
+def _proven(rows: Iterable[Mapping[str, Any]], evidence: Evidence) -> list[Slot]:
+    slots = [evidence.slot(row["slot"], row["value"], row["quote"]) for row in rows]
     return [slot for slot in slots if slot is not None]
 
 
@@ -153,9 +153,9 @@ def _contradicts(slots: Slots) -> bool:
     return nodes * each != total if each is not None else total % nodes != 0
 
 
-def _tell_left_out(said: Iterable[Mapping[str, Any]], slots: Iterable[Slot], tell: Callable[[str], None]) -> None:
+def _tell_left_out(rows: Iterable[Mapping[str, Any]], slots: Iterable[Slot], tell: Callable[[str], None]) -> None:
     kept = {slot.name for slot in slots}
-    names = [one["slot"] for one in said if one["slot"] not in kept]
+    names = [row["slot"] for row in rows if row["slot"] not in kept]
     if names:
         tell(f"left out, since the request does not say what the model read: {', '.join(names)}")
 

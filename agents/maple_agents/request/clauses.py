@@ -83,7 +83,7 @@ def asides(line: Line) -> list[bool]:
     if not any(past) and not any(elsewhere):
         return [False] * size
     past, now = _marks(line, _PAST, _marks(line, _NOT_PAST)), _marks(line, _NOW)
-    found, state = [False] * size, False
+    aside, state = [False] * size, False
     for first, last in _clauses(line):
         inside = range(first, last + 1)
         marked = [at for at in inside if past[at]]
@@ -94,21 +94,21 @@ def asides(line: Line) -> list[bool]:
             begins = marked[0] if nows and nows[0] < marked[0] else first
             ends = next((at for at in nows if at > marked[-1]), last + 1)
             state = ends > last
-            _mark(found, begins, ends)
+            _mark(aside, begins, ends)
         elif state and nows:
             state = False
-            _mark(found, first, nows[0])
+            _mark(aside, first, nows[0])
         elif state:
-            _mark(found, first, last + 1)
+            _mark(aside, first, last + 1)
         other = [at for at in inside if elsewhere[at]]
         if other:
             ends = next((at for at in nows if at > other[-1]), last + 1)
-            _mark(found, first if not nows or nows[0] > other[0] else other[0], ends)
+            _mark(aside, first if not nows or nows[0] > other[0] else other[0], ends)
     for before in line.find(r"same(?: \w+){0,3} (?:as|like) (?:before|last time|always|usual) :"):
-        _mark(found, before.first, _sentence_end(line, before.last), False)
+        _mark(aside, before.first, _sentence_end(line, before.last), False)
     for again in line.find(_AGAIN):
-        _mark(found, _sentence(line, again.first), again.last + 1, False)
-    return found
+        _mark(aside, _sentence(line, again.first), again.last + 1, False)
+    return aside
 
 
 _AGAIN = (
@@ -126,16 +126,16 @@ def _sentence_end(line: Line, at: int) -> int:
     return next((behind for behind in range(at, len(line.words)) if line.words[behind].lex == "."), len(line.words))
 
 
-def _mark(found: list[bool], begins: int, ends: int, how: bool = True) -> None:
-    found[begins:ends] = [how] * (ends - begins)
+def _mark(marked: list[bool], begins: int, ends: int, how: bool = True) -> None:
+    marked[begins:ends] = [how] * (ends - begins)
 
 
 def _marks(line: Line, pattern: str, unless: Sequence[bool] = ()) -> list[bool]:
     """Mark the words of every match, but for those of which a word is marked in *unless*."""
     marks = [False] * len(line.words)
-    for found in line.find(pattern):
-        if not any(unless[found.first : found.last + 1]):
-            _mark(marks, found.first, found.last + 1)
+    for match in line.find(pattern):
+        if not any(unless[match.first : match.last + 1]):
+            _mark(marks, match.first, match.last + 1)
     return marks
 
 
@@ -152,7 +152,7 @@ def denied(line: Line, places: Sequence[tuple[int, int]]) -> set[int]:
 
     A negation reaches the first reading behind it in its clause, and those that "or" adds.
     """
-    found: set[int] = set()
+    refused: set[int] = set()
     begins = [first for first, _ in places]
     for cue in line.find(_NOT):
         if re.match(_LIMITS, line.after(cue.last, 7).strip()) or _correction(line, cue.last):
@@ -172,9 +172,9 @@ def denied(line: Line, places: Sequence[tuple[int, int]]) -> set[int]:
                     break
             elif not set(between) <= {"or", "nor", "/", "any", "a", "the"} and places[which][0] > reached:
                 break
-            found.add(which)
+            refused.add(which)
             reached = max(reached, places[which][1])
-    return found
+    return refused
 
 
 def _correction(line: Line, last: int) -> bool:

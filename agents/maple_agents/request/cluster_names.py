@@ -49,9 +49,9 @@ def _places(asked: Asked, site: Site) -> Asked:
     return asked._replace(slots=Slots(slots.values()), contradictions=tuple(wrong))
 
 
-def _row(site: Site, value: str, said: str) -> Partition | None:
+def _row(site: Site, value: str, words: str) -> Partition | None:
     rows = [row for row in site.partitions if row.name.lower() == value.lower()]
-    return next((row for row in rows if row.selector == said), rows[0] if rows else None)
+    return next((row for row in rows if row.selector == words), rows[0] if rows else None)
 
 
 def _named_in_part(site: Site, value: str) -> Partition | None:
@@ -92,7 +92,7 @@ def _kinds(asked: Asked, cluster: Cluster) -> Asked:
     counted = _KIND_X.fullmatch(str(slot.value))
     if not fitting and counted:
         return _kinds(_with_count(asked, slot, counted.group(1), int(counted.group(2))), cluster)
-    rest = Slots(one for name, one in asked.slots.items() if name != "gpu")
+    rest = Slots(slot for name, slot in asked.slots.items() if name != "gpu")
     if not fitting:
         by_feature = kinds_with(str(slot.value), {kind.name: kind.features for kind in kinds})
         fitting = [kind for kind in kinds if by_feature and kind.name in by_feature]
@@ -108,19 +108,19 @@ def _kinds(asked: Asked, cluster: Cluster) -> Asked:
 
 def _with_count(asked: Asked, slot: Slot, kind: str, number: int) -> Asked:
     """Take "A100x2" for two of a kind, where no node is called that."""
-    said = [slot._replace(value=kind)]
+    more = [slot._replace(value=kind)]
     if not {"gpus_total", "gpus_per_node"} & set(asked.slots):
         name: Name = "gpus_per_node" if (asked.slots.number("nodes") or 1) > 1 else "gpus_total"
-        said.append(slot._replace(name=name, value=number))
+        more.append(slot._replace(name=name, value=number))
     rest = Slots(other for name, other in asked.slots.items() if name != "gpu")
-    return asked._replace(slots=rest.with_more(said))
+    return asked._replace(slots=rest.with_more(more))
 
 
-def _fits(kind: NodeKind, said: str, cluster: Cluster) -> bool:
-    """Tell whether every word of the GPU said ("A100 80GB") is true of a kind of node."""
-    if said.lower() == kind.name.lower() or said.lower() == kind.gpu_type.lower():
+def _fits(kind: NodeKind, gpu: str, cluster: Cluster) -> bool:
+    """Tell whether every word of the GPU gpu ("A100 80GB") is true of a kind of node."""
+    if gpu.lower() == kind.name.lower() or gpu.lower() == kind.gpu_type.lower():
         return True
-    memory = re.search(r"(?i)(\d{2,3}) ?g(?:i?b)?\b", said)
+    memory = re.search(r"(?i)(\d{2,3}) ?g(?:i?b)?\b", gpu)
     table = cluster.file.node.get(kind.name) if cluster.file is not None else None
     if memory and table is not None and table.gpu_memory_gib and table.gpu_memory_gib != int(memory.group(1)):
         return False
@@ -129,7 +129,7 @@ def _fits(kind: NodeKind, said: str, cluster: Cluster) -> bool:
         re.sub(
             r"(?i)[ -]?\d{2,3} ?g(?:i?b)?\b|nvidia|amd|intel|tesla|instinct|geforce|gpus?\b|sxm\d?|pcie|nvl|hbm\d?e?",
             " ",
-            said,
+            gpu,
         ).lower(),
     )
     about = " ".join((kind.gpu_model, kind.gpu_type, kind.name)).lower()
@@ -146,7 +146,7 @@ def _same(word: str, own: list[str]) -> bool:
         "hopper": "gh200",
         "max1550": "1550",
     }.get(word, word)
-    return any(one in (word, other) or re.fullmatch(re.escape(other) + r"x\d+", one) for one in own)
+    return any(part in (word, other) or re.fullmatch(re.escape(other) + r"x\d+", part) for part in own)
 
 
 def _narrowed(fitting: list[NodeKind], asked: Asked, site: Site) -> list[NodeKind]:
@@ -159,8 +159,8 @@ def _narrowed(fitting: list[NodeKind], asked: Asked, site: Site) -> list[NodeKin
 
 def _place(asked: Asked, site: Site) -> Partition | None:
     """Return the row of the partition, queue or QOS that stands in the slots."""
-    said = [(name, asked.slots[name].value) for name in _PLACES if name in asked.slots]
-    return next((row for row in site.partitions if (row.selector, row.name) in said), None)
+    places = [(name, asked.slots[name].value) for name in _PLACES if name in asked.slots]
+    return next((row for row in site.partitions if (row.selector, row.name) in places), None)
 
 
 def _enough(kind: NodeKind, asked: Asked) -> bool:
@@ -179,7 +179,7 @@ def _gpus_of_nodes(asked: Asked, site: Site) -> Asked:
     each = number in whole and number // nodes not in whole or not whole and 1 < number <= nodes
     if not each:
         return asked
-    rest = Slots(one for name, one in asked.slots.items() if name != "gpus_total")
+    rest = Slots(slot for name, slot in asked.slots.items() if name != "gpus_total")
     more = asked._replace(slots=rest.with_more([slot._replace(name="gpus_per_node")]))
     ranks = counts.Counts(nodes, number, None, asked.slots.number("ranks_per_node"), asked.ranks)
     return more._replace(contradictions=(*more.contradictions, *counts.contradictions(ranks)))

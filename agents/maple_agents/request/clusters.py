@@ -14,7 +14,7 @@ from .site_names import SiteNames, centers
 
 _WORDS = texts("clusters")
 _ELSEWHERE = listed(_WORDS["elsewhere"])
-_CENTER = "".join("|%s " % re.escape(one) for one in sorted(centers()))
+_CENTER = "".join("|%s " % re.escape(center) for center in sorted(centers()))
 _FROM = re.compile(
     r" (?:from|off|away from|out of|leaving|left|not on|unlike|used on|wrote for|written "
     r"for|made for|works on|worked on|runs on|ran on|working on|running on|like on|back on"
@@ -33,7 +33,7 @@ def _squeezed(word: str) -> str:
 
 @cache
 def _by_name(clusters: tuple[SiteNames, ...]) -> dict[str, str]:
-    found: dict[str, str] = {"genericslurm": "generic-slurm", "genericpbs": "generic-pbs"}
+    sites: dict[str, str] = {"genericslurm": "generic-slurm", "genericpbs": "generic-pbs"}
     for cluster in clusters:
         center = cluster.center.split()[0].lower() if cluster.center else ""
         for word in (
@@ -43,12 +43,12 @@ def _by_name(clusters: tuple[SiteNames, ...]) -> dict[str, str]:
             center + cluster.name,
             *(part + cluster.name for part in cluster.center.split()),
         ):
-            found[_squeezed(word)] = cluster.id
+            sites[_squeezed(word)] = cluster.id
     for cluster in clusters:  # "lonestar", "bridges", "stampede": the name without its number, where no other has it
         stem = re.sub(r"\d+$", "", _squeezed(cluster.name))
         if len(stem) > 4 and sum(_squeezed(other.name).startswith(stem) for other in clusters) == 1:
-            found.setdefault(stem, cluster.id)
-    return found
+            sites.setdefault(stem, cluster.id)
+    return sites
 
 
 def is_name(word: str, clusters: tuple[SiteNames, ...]) -> bool:
@@ -169,12 +169,12 @@ def _centers(line: Line, clusters: tuple[SiteNames, ...]) -> Iterator[Reading]:
 
 def _strangers(line: Line, clusters: tuple[SiteNames, ...]) -> Iterator[Reading]:
     """Yield a complaint for a cluster that is named as one and not described: "cluster: foo", "on the Foo cluster"."""
-    for found in line.find(
+    for match in line.find(
         r"(?:cluster|site|supercomputer)(?: (?:name|called|named))? (?::|=|called|named|is) "
         r"(?P<name>\S+)|on (?:the )?(?P<other>\S+) (?:cluster|supercomputer)"
     ):
-        group = "name" if found.groups.get("name") else "other"
-        first, _ = line.group(found, group)
+        group = "name" if match.groups.get("name") else "other"
+        first, _ = line.group(match, group)
         word = line.words[first]
         if word.lex in (
             "SITE",

@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ..base.slots import Missing
-from .language.lexemes import GPUS, NAMED, OPEN, RANKS, SAID, WEAK, Found, Line, Reading
+from .language.lexemes import GPUS, NAMED, OPEN, RANKS, SAID, WEAK, Hit, Line, Reading
 
 _MORE_THAN = re.compile(
     r" (?:(?<!no )(?<!not )(?:more|less|fewer|greater|larger|over and above)(?: \w+)? than"
@@ -25,58 +25,58 @@ def read(line: Line) -> Iterator[Reading]:
     """Yield the counts of a request; a number that is open ("2 to 4 nodes") comes out as a complaint."""
     done: set[int] = set()
     for pattern, groups in of(line.text):
-        for found in line.find(pattern):
-            yield from _readings(line, found, groups, done)
+        for match in line.find(pattern):
+            yield from _readings(line, match, groups, done)
             if not groups:
-                done.update(range(found.first, found.last + 1))
-    for found in line.find(r"(?P<n>\d+) of (?:them|these|those|em)"):
-        what = next((word.lex for word in line.words[found.first :: -1] if word.lex in _COUNTED), "")
-        if what and found.first not in done:
-            yield _reading(line, found, "%s!weak" % _COUNTED[what], found.first)
+                done.update(range(match.first, match.last + 1))
+    for match in line.find(r"(?P<n>\d+) of (?:them|these|those|em)"):
+        what = next((word.lex for word in line.words[match.first :: -1] if word.lex in _COUNTED), "")
+        if what and match.first not in done:
+            yield _reading(line, match, "%s!weak" % _COUNTED[what], match.first)
 
 
 _COUNTED = {"node": "nodes", "gpu": GPUS, "GPU": GPUS}  # what "4 of them" are: what was spoken of last
 
 
-def _readings(line: Line, found: Found, groups: Groups, done: set[int]) -> Iterator[Reading]:
+def _readings(line: Line, match: Hit, groups: Groups, done: set[int]) -> Iterator[Reading]:
     """Yield a reading for every number of a match, unless an earlier pattern had it."""
     for group, what in groups:
-        if not found.groups.get(group):
+        if not match.groups.get(group):
             continue
-        first, last = line.group(found, group)
+        first, last = line.group(match, group)
         if done.intersection(range(first, last + 1)) or not (
             what.endswith(("plural", "named", "single")) or _countable(line, first)
         ):
             continue
-        if what.endswith("!plural") and not line.words[found.first].text.endswith("s"):
+        if what.endswith("!plural") and not line.words[match.first].text.endswith("s"):
             continue  # "node 4" is one node, the fourth
         if what.endswith("!single") and line.words[first].text not in ("node", "box"):
             continue  # "the A100 nodes"
         done.update(range(first, last + 1))
         if what != "-":  # that number is another's
-            yield from (_reading(line, found, each, first) for each in what.split("+"))
+            yield from (_reading(line, match, each, first) for each in what.split("+"))
 
 
-def _reading(line: Line, found: Found, what: str, at: int) -> Reading:
+def _reading(line: Line, match: Hit, what: str, at: int) -> Reading:
     name, _, how = what.partition("!")
-    start, end = min(line.words[found.first].start, line.words[at].start), line.words[found.last].end
+    start, end = min(line.words[match.first].start, line.words[at].start), line.words[match.last].end
     text = line.words[at].lex
     strength = {"named": NAMED, "weak": WEAK, "kind": WEAK, "single": WEAK}.get(how, SAID)
     if how == "kind":  # "8 gh nodes": what stands between may be a word of the site
         return Reading(name, int(float(text)), line.words[at].start, line.words[at].end, strength)
     if how == "open":
-        start, end = line.span(found.first, found.last)
-        return Reading(OPEN, "%s leaves the number open; say one" % _quoted(line, found), start, end)
+        start, end = line.span(match.first, match.last)
+        return Reading(OPEN, "%s leaves the number open; say one" % _quoted(line, match), start, end)
     if "." in text:
-        return Reading(OPEN, "%s: not a whole number" % _quoted(line, found), start, end)
+        return Reading(OPEN, "%s: not a whole number" % _quoted(line, match), start, end)
     value = 1 if text in ("a", "an", "node", "box") else int(text)
     if value < 1:
-        return Reading(OPEN, "%s: a job needs at least one" % _quoted(line, found), start, end)
+        return Reading(OPEN, "%s: a job needs at least one" % _quoted(line, match), start, end)
     return Reading(name, value, start, end, strength)
 
 
-def _quoted(line: Line, found: Found) -> str:
-    return "'%s'" % " ".join(word.text for word in line.words[found.first : found.last + 1])
+def _quoted(line: Line, match: Hit) -> str:
+    return "'%s'" % " ".join(word.text for word in line.words[match.first : match.last + 1])
 
 
 def _countable(line: Line, at: int) -> bool:
@@ -252,7 +252,7 @@ def of(text: str) -> tuple[tuple[str, Groups], ...]:
 def patterns() -> tuple[tuple[str, Groups, tuple[tuple[str, ...], ...]], ...]:
     """Return each pattern, what its groups count, and words of which it needs one; in the order of their trial."""
     lines = [line for line in _GRAMMAR.strip().splitlines() if not line.startswith("#")]
-    found = []
+    rows = []
     for line in lines:
         pattern, _, names = line.rpartition("=>")
         groups = tuple((part.partition("=")[0], part.partition("=")[2]) for part in names.split())
@@ -261,10 +261,10 @@ def patterns() -> tuple[tuple[str, Groups, tuple[tuple[str, ...], ...]], ...]:
             for part, words in _NEEDS
             if part in pattern and "|<gpu" not in pattern and "(?:<nodes>" not in pattern
         )
-        found.append(
+        rows.append(
             (re.sub(r"(?<!\(\?P)<([a-z: ]+)>", lambda part: _PARTS[part.group(1)], pattern.strip()), groups, needs)
         )
-    return tuple(found)
+    return tuple(rows)
 
 
 class Counts(NamedTuple):
@@ -286,8 +286,8 @@ _RELATIVE = (
 
 def doubts(line: Line, readings: Mapping[str, Reading]) -> Iterator[Missing]:
     """Yield the question for the nodes where they are said as a multiple of another number, and by no number behind."""
-    found, nodes = next(line.find(_RELATIVE), None), readings.get("nodes")
-    if found is not None and (nodes is None or nodes.start < line.words[found.first].start):
+    match, nodes = next(line.find(_RELATIVE), None), readings.get("nodes")
+    if match is not None and (nodes is None or nodes.start < line.words[match.first].start):
         yield Missing("nodes", "the request says a multiple of another number; say how many nodes")
 
 
@@ -322,25 +322,25 @@ def meaning_of_gpus(counts: Counts) -> str:
 
 def contradictions(counts: Counts) -> tuple[str, ...]:
     """Return one line for every two counts that cannot both be."""
-    found: list[str] = []
+    lines: list[str] = []
     nodes, per_node, total, ranks_per_node, ranks, _ = counts
     if nodes and per_node and total and nodes * per_node != total:
-        found.append(
+        lines.append(
             "%s with %s each are %s, not %d"
             % (_many(nodes, "node"), _many(per_node, "GPU"), _many(nodes * per_node, "GPU"), total)
         )
     elif nodes and total and total % nodes:
-        found.append("%s cannot be divided evenly over %s" % (_many(total, "GPU"), _many(nodes, "node")))
+        lines.append("%s cannot be divided evenly over %s" % (_many(total, "GPU"), _many(nodes, "node")))
     elif per_node and total and not nodes and total % per_node:
-        found.append("%s are no whole number of nodes with %s each" % (_many(total, "GPU"), _many(per_node, "GPU")))
+        lines.append("%s are no whole number of nodes with %s each" % (_many(total, "GPU"), _many(per_node, "GPU")))
     if nodes and ranks_per_node and ranks and nodes * ranks_per_node != ranks:
-        found.append(
+        lines.append(
             "%s with %s each are %s, not %d"
             % (_many(nodes, "node"), _many(ranks_per_node, "rank"), _many(nodes * ranks_per_node, "rank"), ranks)
         )
     elif nodes and ranks and ranks % nodes:
-        found.append("%s cannot be divided evenly over %s" % (_many(ranks, "rank"), _many(nodes, "node")))
-    return tuple([*found, *_too_many_ranks(counts)])
+        lines.append("%s cannot be divided evenly over %s" % (_many(ranks, "rank"), _many(nodes, "node")))
+    return tuple([*lines, *_too_many_ranks(counts)])
 
 
 def _too_many_ranks(counts: Counts) -> list[str]:

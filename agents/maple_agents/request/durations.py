@@ -155,20 +155,20 @@ def _float(text: str) -> float | None:
 def read(line: Line) -> Iterator[Reading]:
     """Yield the walltimes of a request; a duration that is something else (an interval, an age) is none."""
     taken: set[int] = set()
-    for found in line.find(
+    for match in line.find(
         r"(?:%s|time|limit (?:it|this|the job|the run))%s(?: %s)? (?P<value>DUR|\S*\d:\d\d\S*"
         r"|\d+)" % (_NAMES, _LINK, _MOST)
     ):
-        first, last = line.group(found, "value")
+        first, last = line.group(match, "value")
         word = line.words[last]
-        if " take " in found.match.group() or found.match.group().startswith("time ") and " a " in found.match.group():
+        if " take " in match.match.group() or match.match.group().startswith("time ") and " a " in match.match.group():
             continue
         taken.add(last)
-        yield from _named(word, line.words[found.first].start, line.before(found.first), line.after(last))
-    for found in line.find(_KEYED):
-        last = line.group(found, "value")[1]
-        length = int(line.words[last].lex) * (60 if found.groups["minutes"] else 3600)
-        yield Reading("walltime", clock(length), line.words[found.first].start, line.words[last].end, NAMED)
+        yield from _named(word, line.words[match.first].start, line.before(match.first), line.after(last))
+    for match in line.find(_KEYED):
+        last = line.group(match, "value")[1]
+        length = int(line.words[last].lex) * (60 if match.groups["minutes"] else 3600)
+        yield Reading("walltime", clock(length), line.words[match.first].start, line.words[last].end, NAMED)
     for at, word in enumerate(line.words):
         if at in taken or word.kind not in (DURATION, CLOCK):
             continue

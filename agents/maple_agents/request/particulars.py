@@ -98,7 +98,12 @@ def read(text: str) -> tuple[list[Reading], list[tuple[int, int]]]:
     headers = [match.span() for match in _HEADER.finditer(text) if "@" in match.group()]
     headers += [match.span() for match in re.finditer(r"(?m)^[ \t]*#!/[^\n]*", text)]
     taken = [(reading.start, reading.end) for reading in readings if reading.name != "mail_on"]
-    events = [span for one in readings if one.name == "mail_on" for span in _event_words(text, one.start, one.end)]
+    events = [
+        span
+        for reading in readings
+        if reading.name == "mail_on"
+        for span in _event_words(text, reading.start, reading.end)
+    ]
     return readings, [*taken, *events, *headers]
 
 
@@ -114,11 +119,11 @@ def _mail(text: str) -> Iterator[Reading]:
         if any(start <= match.start() < end for start, end in heads):
             continue
         first, last = _around(text, match.start(), match.end())
-        said = text[first:last]
+        sentence = text[first:last]
         if _OWN_ADDRESS.search(text[first : match.start()]):
             continue  # who somebody is, not whom to tell
-        if _MAILS.search(said.replace(match.group(), " ")) or _events(said.replace(match.group(), " ")):
-            events = _events(said.replace(match.group(), " "))
+        if _MAILS.search(sentence.replace(match.group(), " ")) or _events(sentence.replace(match.group(), " ")):
+            events = _events(sentence.replace(match.group(), " "))
             start, end = _with_events(text, match)
             yield Reading("mail", match.group(), match.start(), match.end())
             if events:
@@ -146,8 +151,8 @@ def _around(text: str, start: int, end: int) -> tuple[int, int]:
     )
 
 
-def _events(said: str) -> str:
-    return ",".join(name for name, pattern in _EVENTS if pattern.search(said))
+def _events(words: str) -> str:
+    return ",".join(name for name, pattern in _EVENTS if pattern.search(words))
 
 
 def _memory(text: str) -> Iterator[Reading]:

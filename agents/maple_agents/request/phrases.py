@@ -77,20 +77,20 @@ def squeezed(words: str) -> str:
 @cache
 def known() -> dict[str, Phrase]:
     """Return every phrase, squeezed. A file that is wrong is left out: `maple templates lint` tells of it."""
-    found: dict[str, Phrase] = {}
+    meanings: dict[str, Phrase] = {}
     for name, phrases in (("launcher", _LAUNCHERS), (WISH, _WISHES), ("paradigm", _OTHER_PARADIGMS)):
-        found.update({squeezed(words): Phrase(name, value) for words, value in phrases.items()})
+        meanings.update({squeezed(words): Phrase(name, value) for words, value in phrases.items()})
     for _, part in _parts("models"):
         for member in part.get("members", ()):
             for words in (member["name"], member.get("hub", "").rpartition("/")[2], *member["phrases"]):
-                found.setdefault(squeezed(words), Phrase("model", member["name"]))
+                meanings.setdefault(squeezed(words), Phrase("model", member["name"]))
     for stem, part in _parts("paradigm"):
         for words in (stem, *part.get("phrases", ())):
             weak = squeezed(words) in _LIBRARIES
-            if squeezed(words) not in found and words not in NUMERALS:
-                found[squeezed(words)] = Phrase("paradigm", stem, WEAK if weak else SAID)
-    found.pop("", None)
-    return found
+            if squeezed(words) not in meanings and words not in NUMERALS:
+                meanings[squeezed(words)] = Phrase("paradigm", stem, WEAK if weak else SAID)
+    meanings.pop("", None)
+    return meanings
 
 
 @cache

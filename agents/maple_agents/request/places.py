@@ -40,24 +40,24 @@ _TELLS = listed(_WORDS["tells"]) | {""}
 
 def read(line: Line, text: str) -> Iterator[Reading]:
     """Yield the places of a request. *text* as written: names keep their case."""
-    for found in line.find(
+    for match in line.find(
         r"(?:account|project|allocation|partition|queue|qos|quality of service|charge|bill"
         r"|budget|books of|paid (?:by|from|with|out of)|funded by)"
     ):
-        word = line.words[found.first]
+        word = line.words[match.first]
         key = "qos" if word.lex == "quality" else word.lex
         if key in ("books", "paid", "funded"):
-            yield from _paid(line, text, found.last)
+            yield from _paid(line, text, match.last)
             continue
         if key in ("charge", "bill", "budget"):
-            yield from _charged(line, text, found.first)
+            yield from _charged(line, text, match.first)
             continue
-        used = found.first > 0 and line.words[found.first - 1].lex in _USES
-        behind = _behind(line, text, found.last, key, used)
+        used = match.first > 0 and line.words[match.first - 1].lex in _USES
+        behind = _behind(line, text, match.last, key, used)
         if behind is not None:
             yield behind._replace(start=min(word.start, behind.start))
             continue
-        ahead = _ahead(line, found.first, _SLOTS[key], key, text)
+        ahead = _ahead(line, match.first, _SLOTS[key], key, text)
         if ahead is not None:
             yield ahead
 
@@ -89,9 +89,9 @@ def _behind(line: Line, text: str, at: int, key: str, used: bool) -> Reading | N
         return None
     if text[end : end + 1] == "/" or re.match(r"\.\w+\(|\(", text[end : end + 3]):
         return None
-    told = used and slot == "account" or _is_told(link, key) or _is_item(line, at) and not named
+    is_told = used and slot == "account" or _is_told(link, key) or _is_item(line, at) and not named
     ends = _ends(text, end) or _value_follows(line, end)
-    if not (signed or quoted or _shaped(value, key, ends, told)):
+    if not (signed or quoted or _shaped(value, key, ends, is_told)):
         return None
     return Reading(slot, value, match.start("value"), end, NAMED if named and signed else SAID)
 
@@ -121,10 +121,10 @@ _OTHER_KEYS = ("filesystem", "file", "walltime", "container", "image", "conda", 
 _ITEM_BEGINS = listed(_WORDS["item_begins"])
 
 
-def _shaped(value: str, key: str, ends: bool, told: bool) -> bool:
+def _shaped(value: str, key: str, ends: bool, is_told: bool) -> bool:
     """Tell whether a bare word behind a key word is its name: a project needs a digit, a dash or capitals.
 
-    *ends*: the clause ends with it. *told*: words around it say that it is a name.
+    *ends*: the clause ends with it. *is_told*: words around it say that it is a name.
     """
     mixed = (
         bool(re.search(r"\d", value) and re.search(r"[A-Za-z]", value))
@@ -138,12 +138,12 @@ def _shaped(value: str, key: str, ends: bool, told: bool) -> bool:
             and value.isalpha()
             or bool(re.search(r"[a-z][A-Z]|[A-Z]{2}[a-z]", value))
         )
-        return mixed or capitals or told and value.isascii() and ends and not value.endswith("ing")
+        return mixed or capitals or is_told and value.isascii() and ends and not value.endswith("ing")
     if key == "account":
         return mixed or value.isdigit() and len(value) > 2 or value.isascii() and ends
     if value.isdigit():
         return False
-    sure = key != "queue" or not told or bool(_TWO_WORDS.fullmatch(value))  # a queue "is" many things, too
+    sure = key != "queue" or not is_told or bool(_TWO_WORDS.fullmatch(value))  # a queue "is" many things, too
     return mixed or ends and sure or value.lower() in _WELL_KNOWN
 
 
@@ -192,8 +192,8 @@ def _ahead(line: Line, at: int, slot: str, key: str, text: str) -> Reading | Non
         return None
     before = line.words[at - 2].lex if at > 1 else ""
     whole, start = _dashed(text, word)
-    told = before in _TELLS or word.kind == NAME or whole != value or at > 1 and line.words[at - 2].kind != WORD
-    return Reading(slot, whole, start, line.words[at].end, SAID if told else WEAK) if told else None
+    is_told = before in _TELLS or word.kind == NAME or whole != value or at > 1 and line.words[at - 2].kind != WORD
+    return Reading(slot, whole, start, line.words[at].end, SAID if is_told else WEAK) if is_told else None
 
 
 def _dashed(text: str, word: Token) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from .language.lexemes import NAMED, OPEN, OPTION, RANKS, SAID, WEAK, Reading
 from .language.vocabulary import listed, texts
 
 _WORDS = texts("programs")
-_LAUNCHERS = {called: one for called, one in registry.NAMED.items() if one.name in LAUNCHERS}
+_LAUNCHERS = {called: launcher for called, launcher in registry.NAMED.items() if launcher.name in LAUNCHERS}
 _INTERPRETER = r"(?:/[\w./+-]*/)?(?:python(?:\d(?:\.\d+)?)?|julia|Rscript|bash|sh|uv|poetry|pipenv)"
 _FILE = r"(?:[\w.~$@{}+/-]*/)?[\w.+-]*\w\.(?:py|jl|R|sh)\b|\./[\w./+-]+"
 _STARTER = r"(?:torchrun|accelerate\s+launch|deepspeed|srun|mpiexec|mpirun|ibrun|jsrun|aprun)"
@@ -86,15 +86,15 @@ def read(text: str) -> tuple[list[Reading], list[tuple[int, int]]]:
 
 def _chained(commands: Sequence[Command], text: str) -> dict[int, str]:
     """Return of each command that is one of two programs joined by "&&" why nobody can say which is launched."""
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     for at, command in enumerate(commands):
         programs = [part for part in _JOINED.split(command.text) if _LOOKS.match(part)]
         if len(programs) > 1:
-            found[at] = _two(programs[0], programs[1])
+            reasons[at] = _two(programs[0], programs[1])
         following = commands[at + 1] if at + 1 < len(commands) else None
         if following is not None and _JOINED.fullmatch(text, command.end, following.start):
-            found[at] = found[at + 1] = _two(command.text, following.text)
-    return found
+            reasons[at] = reasons[at + 1] = _two(command.text, following.text)
+    return reasons
 
 
 def _two(first: str, second: str) -> str:
@@ -326,7 +326,7 @@ def _of_command(command: Command) -> list[Reading]:
         else:
             break
         words = words[:taken] + [word for word in words[taken:] if word[0] not in ("...", "…")]  # its own options
-        program, said = _launcher(name, words, taken, command)
+        program, options = _launcher(name, words, taken, command)
         readings += [
             Reading(
                 "launcher",
@@ -335,7 +335,7 @@ def _of_command(command: Command) -> list[Reading]:
                 command.start + words[0][1] + len(words[0][0]),
                 command.strength,
             ),
-            *said,
+            *options,
         ]
         if program >= len(words):
             return readings

@@ -125,8 +125,8 @@ def _readings(option: Option) -> Iterator[Reading]:
         parts = dict(part.partition("=")[::2] for part in re.split(r"[,:](?=[a-z_]+=)", value))
         if "gpus" in parts and "ppn" in parts and parts["ppn"] != parts["gpus"]:
             parts["ncpus"] = parts.pop("ppn")  # of Torque, where it counts processors
-        for key, said in parts.items():
-            yield from _resource(key, said, start, end)
+        for key, text in parts.items():
+            yield from _resource(key, text, start, end)
     elif name == "gres":
         yield from _gpus(value, "gpus_per_node", start, end)
     elif name in (GPUS, "gpus_per_node"):
@@ -162,7 +162,9 @@ def _detail(name: str, value: str, start: int, end: int) -> Iterator[Reading]:
     elif name == "mail_on":
         letters = {"a": "FAIL", "b": "BEGIN", "e": "END"}
         events = (
-            [letters[one] for one in "bea" if one in value] if set(value) <= set("abe") else value.upper().split(",")
+            [letters[letter] for letter in "bea" if letter in value]
+            if set(value) <= set("abe")
+            else value.upper().split(",")
         )
         yield Reading(name, ",".join(events), start, end, NAMED)
     else:
@@ -177,18 +179,18 @@ def _gpus(value: str, name: str, start: int, end: int) -> Iterator[Reading]:
             yield Reading("gpu", item.type.decode(), start, end)
 
 
-def _resource(key: str, said: str, start: int, end: int) -> Iterator[Reading]:
-    if key in ("select", "nodes") and said.isdigit() and int(said):
-        yield Reading("nodes", int(said), start, end, NAMED)
-    elif key == "walltime" and of_clock(said):
-        yield Reading("walltime", clock(of_clock(said) or 0), start, end, NAMED)
-    elif key == "filesystems" and re.fullmatch(r"\w+(?::\w+)*", said):
-        yield Reading(key, ":".join(sorted(said.split(":"))), start, end, NAMED)
-    elif key == "mem" and re.fullmatch(r"(?i)\d+[kmgt]b?", said):
-        yield Reading("memory", said.upper().rstrip("B"), start, end, NAMED)
-    elif key == "ncpus" and said.isdigit() and int(said):
-        yield Reading("cpus_per_node", int(said), start, end, NAMED)
-    elif key in ("ngpus", "gpus") and said.isdigit() and int(said):
-        yield Reading("gpus_per_node", int(said), start, end, NAMED)
-    elif key in ("mpiprocs", "ppn") and said.isdigit() and int(said) > 1:
-        yield Reading("ranks_per_node", int(said), start, end, NAMED)
+def _resource(key: str, value: str, start: int, end: int) -> Iterator[Reading]:
+    if key in ("select", "nodes") and value.isdigit() and int(value):
+        yield Reading("nodes", int(value), start, end, NAMED)
+    elif key == "walltime" and of_clock(value):
+        yield Reading("walltime", clock(of_clock(value) or 0), start, end, NAMED)
+    elif key == "filesystems" and re.fullmatch(r"\w+(?::\w+)*", value):
+        yield Reading(key, ":".join(sorted(value.split(":"))), start, end, NAMED)
+    elif key == "mem" and re.fullmatch(r"(?i)\d+[kmgt]b?", value):
+        yield Reading("memory", value.upper().rstrip("B"), start, end, NAMED)
+    elif key == "ncpus" and value.isdigit() and int(value):
+        yield Reading("cpus_per_node", int(value), start, end, NAMED)
+    elif key in ("ngpus", "gpus") and value.isdigit() and int(value):
+        yield Reading("gpus_per_node", int(value), start, end, NAMED)
+    elif key in ("mpiprocs", "ppn") and value.isdigit() and int(value) > 1:
+        yield Reading("ranks_per_node", int(value), start, end, NAMED)

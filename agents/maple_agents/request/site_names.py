@@ -31,14 +31,14 @@ class SiteNames(NamedTuple):
 @cache
 def of_files() -> tuple[SiteNames, ...]:
     """Return the names in every site file in force. Only the head of a file is read: the tables are not needed."""
-    found: dict[str, SiteNames] = {}
+    sites: dict[str, SiteNames] = {}
     for folder in places.folders("site_configs"):
         for name in sorted(os.listdir(folder)):
             if name.endswith(".toml") and name not in ("example.toml", "generic-slurm.toml", "generic-pbs.toml"):
                 site_names = _head(os.path.join(folder, name))
                 if site_names is not None:
-                    found.setdefault(site_names.id, site_names)
-    return tuple(found.values())
+                    sites.setdefault(site_names.id, site_names)
+    return tuple(sites.values())
 
 
 def _head(path: str) -> SiteNames | None:

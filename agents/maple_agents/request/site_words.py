@@ -41,7 +41,7 @@ def named(
     *systems*: the file systems that a job may name there. *wishes*: such as "debug", which may be a place's name.
     """
     free = [match for match in _WORD.finditer(text) if _is_free(match, text, left)]
-    found = [
+    slots_here = [
         *_places(free, text, site, left),
         *_kinds(free, site),
         *_accounts(free, site),
@@ -49,11 +49,11 @@ def named(
     ]
     old = pasted(text)
     for row in site.partitions:
-        said = any(slot.name == row.selector for slot in found)  # "debug-scaling" is no wish for debug
-        if not said and row.name.lower() in wishes and row.selector in slots and is_old(slots[row.selector], old):
-            found.append(Slot(row.selector, row.name, Origin("request", row.name)))  # type: ignore[arg-type]
+        is_named = any(slot.name == row.selector for slot in slots_here)  # "debug-scaling" is no wish for debug
+        if not is_named and row.name.lower() in wishes and row.selector in slots and is_old(slots[row.selector], old):
+            slots_here.append(Slot(row.selector, row.name, Origin("request", row.name)))  # type: ignore[arg-type]
     by_name: dict[Name, dict[str, Slot]] = {}
-    for slot in found:
+    for slot in slots_here:
         by_name.setdefault(slot.name, {}).setdefault(str(slot.value), slot)
     stands = {name: _standing(list(values.values()), text) for name, values in by_name.items()}
     return tuple(slot for name, slot in stands.items() if slot and (name not in slots or is_old(slots[name], old)))
@@ -61,8 +61,8 @@ def named(
 
 def _standing(those: Sequence[Slot], text: str) -> Slot | None:
     """Return the one value, or the last of several where each next one corrects those before."""
-    for before, one in itertools.pairwise(those):
-        between = " ".join(re.findall(r"[\w']+|[,.:]", text[before.origin.end : one.origin.start].lower()))
+    for before, other in itertools.pairwise(those):
+        between = " ".join(re.findall(r"[\w']+|[,.:]", text[before.origin.end : other.origin.start].lower()))
         if not CORRECTS.search(" %s " % between):
             return None
     return those[-1]
@@ -76,11 +76,11 @@ def is_old(slot: Slot, old: Sequence[tuple[int, int]]) -> bool:
 def _is_free(match: re.Match[str], text: str, left: Sequence[Left]) -> bool:
     """Tell whether a word was used by no reading, and is not denied."""
     before, behind = text[: match.start()].split()[-1:], text[match.end() :].split()[:1]
-    if any(one.lower().strip(",.;:") in _CHOICES for one in (*before, *behind)):
+    if any(word.lower().strip(",.;:") in _CHOICES for word in (*before, *behind)):
         return False
-    inside = [one for one in left if match.start() <= one.start < match.end() and not one.aside]
+    inside = [rest for rest in left if match.start() <= rest.start < match.end() and not rest.aside]
     denied = bool(before) and before[0].lower().strip(",.;:") in _DENIALS
-    return bool(inside) and not denied and not any(one.denied for one in inside)
+    return bool(inside) and not denied and not any(rest.denied for rest in inside)
 
 
 def _bare(match: re.Match[str]) -> str:
@@ -93,7 +93,7 @@ def _is_item(left: Left, name: str) -> bool:
 
 def left_at(match: re.Match[str], left: Sequence[Left]) -> list[Left]:
     """Return what was left over inside a word of the text."""
-    return [one for one in left if match.start() <= one.start < match.end()]
+    return [word for word in left if match.start() <= word.start < match.end()]
 
 
 def _places(free: Sequence[re.Match[str]], text: str, site: Site, left: Sequence[Left]) -> Iterator[Slot]:
@@ -103,7 +103,7 @@ def _places(free: Sequence[re.Match[str]], text: str, site: Site, left: Sequence
         rows = [row for row in site.partitions if row.name.lower() == joined.lower() and not row.routed]
         if len({row.selector for row in rows}) != 1:
             continue
-        apart = marked or _is_apart(match, text) or any(_is_item(one, rows[0].name) for one in left_at(match, left))
+        apart = marked or _is_apart(match, text) or any(_is_item(word, rows[0].name) for word in left_at(match, left))
         if word.lower() not in _EVERYDAY or apart or joined != word:
             name: Name = rows[0].selector  # type: ignore[assignment]
             yield Slot(name, rows[0].name, Origin("request", word, match.start(), match.start() + len(word)))
@@ -133,13 +133,13 @@ def _unmarked(word: str) -> tuple[str, bool]:
 
 
 def _marks(kind: NodeKind) -> set[str]:
-    return {one.lower() for one in (*kind.features, kind.gpu_type, kind.name) if one}
+    return {mark.lower() for mark in (*kind.features, kind.gpu_type, kind.name) if mark}
 
 
 def _is_apart(match: re.Match[str], text: str) -> bool:
     """Tell whether a word stands between commas or ends, or beside a word of place."""
     before, behind = text[: match.start()], text[match.end() :]
-    beside = {*(one.lower().strip(",.;:") for one in (*before.split()[-1:], *behind.split()[:1]))}
+    beside = {*(word.lower().strip(",.;:") for word in (*before.split()[-1:], *behind.split()[:1]))}
     if beside & (_PLACE_WORDS & {"partition", "queue", "qos"}):
         return True
     return bool(_APART.search(before)) and (bool(_ENDS.match(behind)) or match[0][-1:] in ".:")
@@ -169,4 +169,4 @@ def _system_stands(piece: re.Match[str], match: re.Match[str], text: str) -> boo
     """Tell whether a word is a file system's name there, and not denied ("no home needed")."""
     whole = re.fullmatch(r"[A-Za-z_]+(?:[+:&][A-Za-z_]+)*", _bare(match))
     behind = text[match.end() :].split()[:2]
-    return bool(whole) and not {"not", "needed"} <= {*(one.lower().strip(",.") for one in behind)}
+    return bool(whole) and not {"not", "needed"} <= {*(word.lower().strip(",.") for word in behind)}

@@ -228,8 +228,8 @@ def _environments_at(text: str) -> Iterator[Reading]:
 def _modules_named(text: str) -> Iterator[Reading]:
     """Yield modules: behind the word or before it, and what its form shows to be one: "rocm/6.2.4"."""
     for match in _MODULE_CUE.finditer(text):
-        told = bool(match.group("verb").strip() or match.group("sign"))
-        names, end = _module_list(text, match.end(), told)
+        is_told = bool(match.group("verb").strip() or match.group("sign"))
+        names, end = _module_list(text, match.end(), is_told)
         verb = "use" if "use" in match.group("verb").split() and names[:1] and names[0][0] in "/$" else "load"
         if names:
             yield Reading("environment", "module %s %s" % (verb, " ".join(names)), match.start(), end)
@@ -241,8 +241,8 @@ def _modules_named(text: str) -> Iterator[Reading]:
         yield Reading("environment", "module load " + match.group(), match.start(), match.end(), SAID)
 
 
-def _module_list(text: str, at: int, told: bool) -> tuple[list[str], int]:
-    """Return the modules that stand from *at* on, and where they end. *told*: a verb or a colon stands before them.
+def _module_list(text: str, at: int, is_told: bool) -> tuple[list[str], int]:
+    """Return the modules that stand from *at* on, and where they end. *is_told*: a verb or a colon stands before them.
 
     The first may be any name there, or at the end of its clause; the others are software, or end the line.
     """
@@ -252,7 +252,7 @@ def _module_list(text: str, at: int, told: bool) -> tuple[list[str], int]:
     while (match := _MODULE.match(text, at)) and match.group("name").lower() not in _NOT_A_NAME | _NO_MODULE:
         ends = bool(_LIST_OF_MODULES_ENDS.match(text, match.end()))
         listed_so = joint is not None and bool(joint.group("list")) and alone
-        if not (_is_module(match.group("name")) or not names and (told or ends) or listed_so):
+        if not (_is_module(match.group("name")) or not names and (is_told or ends) or listed_so):
             break
         names.append(match.group("name"))
         end, joint = match.end(), _AND_MODULE.match(text, match.end())
@@ -288,21 +288,21 @@ _FROM_TO = re.compile(
 
 def _ranges(text: str) -> Iterator[Reading]:
     """Yield the one range of the text, "cfg_1.yaml ... cfg_12.yaml": an array's, if its index is read."""
-    found = [match for match in _FROM_TO.finditer(text) if int(match.group("n")) < int(match.group("m"))]
-    if len(found) == 1:
-        first, last = int(found[0].group("n")), int(found[0].group("m"))
-        yield Reading("array", "%d-%d" % (first, last), *found[0].span(), WEAK)
+    ranges = [match for match in _FROM_TO.finditer(text) if int(match.group("n")) < int(match.group("m"))]
+    if len(ranges) == 1:
+        first, last = int(ranges[0].group("n")), int(ranges[0].group("m"))
+        yield Reading("array", "%d-%d" % (first, last), *ranges[0].span(), WEAK)
 
 
 def _arrays(line: Line, text: str) -> Iterator[Reading]:
     """Yield the indices of an array, those behind the word first."""
-    said = list(_arrays_said(line, text))
-    yield from said or (_ranges(text) if _INDEX.search(line.written) else ())
+    readings = list(_arrays_said(line, text))
+    yield from readings or (_ranges(text) if _INDEX.search(line.written) else ())
 
 
 def _arrays_said(line: Line, text: str) -> Iterator[Reading]:
-    for found in line.find(r"array"):
-        word = line.words[found.first]
+    for match in line.find(r"array"):
+        word = line.words[match.first]
         behind = re.compile(
             r"[\"'*]*(?:[ \t]+(?:job|jobs|task|tasks|of|with|indices|index|range|from|ids"
             r"|over|for|size|elements?|,|-|=|:|is))*[ \t]*[:=,]?[ \t]*(?:ind(?:ices|ex)|ids?|range)?[ \t]"

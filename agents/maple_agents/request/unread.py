@@ -150,8 +150,8 @@ def unread(words: Sequence[Left], slots: Slots, site: Site, systems: Sequence[st
         unread += [Unread(left.text) for left in free if left.text.lower() == "home" and left.text not in others]
     unread += [Unread("not " + word, "account", stops=True) for word in denied]
     unread += [each for left in free for each in _judged(left, slots, site)]
-    told = [Unread(left.near if left.number else left.text) for left in open_ if _is_told(left)]
-    return tuple(dict.fromkeys([*unread, *told]))
+    lines = [Unread(left.near if left.number else left.text) for left in open_ if _is_told(left)]
+    return tuple(dict.fromkeys([*unread, *lines]))
 
 
 def _is_held(left: Left, slots: Slots) -> bool:
@@ -223,18 +223,18 @@ def _place(left: Left, slots: Slots, site: Site) -> Unread | None:
 _CHUNK = re.compile(r"[^\s,;()\"'`|，。；：、（）]+")
 
 
-def missed(text: str, slots: Slots, told: Sequence[Unread], site: Site) -> Iterator[Unread]:
+def missed(text: str, slots: Slots, known: Sequence[Unread], site: Site) -> Iterator[Unread]:
     """Yield the names of the site's places and of software that stand in no slot and were not told of.
 
     Whatever a reading made of the words around them: a wish, a phrase, the middle of a list. What is prose is none.
     """
     places = {row.name.lower() for row in site.partitions if not row.routed} - (_PROSE - _LED)
-    said = {*" ".join(unread.text for unread in told).lower().split(), *(str(one.value) for one in slots.values())}
+    words = {*" ".join(unread.text for unread in known).lower().split(), *(str(slot.value) for slot in slots.values())}
     for match in _CHUNK.finditer(text):
         word = match[0].rstrip(".:!?")
         name = word.lower().lstrip(":")
         own = name in places | SOFTWARE or _NAME.fullmatch(name)
-        if not own or name in said or any(slot in slots for slot in _SLOTS_OF.get(name, ())):
+        if not own or name in words or any(slot in slots for slot in _SLOTS_OF.get(name, ())):
             continue
         if not _is_held(apart(match.start(), match.start() + len(word), text), slots):
             yield Unread(word)

@@ -72,13 +72,13 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
     doubts: list[Missing] = []
     chosen: dict[str, Reading] = {}
     for name in dict.fromkeys(reading.name for reading in meant if reading.name not in (WISH, OPEN, OPTION, ARGUMENTS)):
-        one, others = _chosen(line, name, [reading for reading in meant if reading.name == name])
+        winner, others = _chosen(line, name, [reading for reading in meant if reading.name == name])
         slot = _OF_ALL.get(name, name)
         if others and slot in NAMES:
             doubts.append(_doubt(slot, others))
         elif others:
             opens.append("two values for %s: %s and %s; say one" % (name.replace("_", " "), *others[:2]))
-        chosen.update({name: one} if one is not None else {})
+        chosen.update({name: winner} if winner is not None else {})
     _without_old_sizes(line, chosen)
     _without_old_ranks(chosen)
     _launcher_of_library(chosen, meant)
@@ -105,7 +105,9 @@ def _without_value(
     """Yield the readings that have no part in what was chosen, nor in what is asked for."""
     asked = {missing.slot for missing in doubts}
     values = {str(reading.value) for reading in chosen.values()}
-    spans = [(one.start, one.end) for one in chosen.values() if one.name not in ("environment", "variables")]
+    spans = [
+        (reading.start, reading.end) for reading in chosen.values() if reading.name not in ("environment", "variables")
+    ]
     for reading in readings:
         name = _OF_ALL.get(reading.name, reading.name)
         if reading.name == OPTION:
@@ -120,7 +122,7 @@ def _without_value(
 
 def _has(value: str, part: str) -> bool:
     """Tell whether a value says all of another: "A100 80GB" of "A100", a command of its file."""
-    first, second = (re.sub(r"[^a-z0-9]", "", one.lower()) for one in (value, part))
+    first, second = (re.sub(r"[^a-z0-9]", "", side.lower()) for side in (value, part))
     return bool(second) and not second.isdigit() and second in first
 
 
@@ -143,19 +145,19 @@ def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None
     if name == "program" and (either := _alternatives(line, those)):
         return None, either
     those = _narrowed(name, _newest(line, name, those))
-    most = max(one.strength for one in those)
+    most = max(reading.strength for reading in those)
     least = WEAK if name == "walltime" and most == NAMED else SAID  # one in a pasted command, one in a sentence
-    those = [one for one in those if one.strength >= min(most, least)]
+    those = [reading for reading in those if reading.strength >= min(most, least)]
     if name == "environment":
         return _together(those), ()
     if name == "variables":
         return _set(those), ()
     stands, open_ = those[0], False
-    for before, one in itertools.pairwise(those):
-        if one.value == stands.value and not open_:
-            stands = one if one.strength > stands.strength else stands
-        elif _corrected(line, before, one):
-            stands, open_ = one, False
+    for before, reading in itertools.pairwise(those):
+        if reading.value == stands.value and not open_:
+            stands = reading if reading.strength > stands.strength else stands
+        elif _corrected(line, before, reading):
+            stands, open_ = reading, False
         else:
             open_ = True
     return (None, tuple(dict.fromkeys(str(each.value) for each in those))) if open_ else (stands, ())
@@ -256,7 +258,7 @@ def _apart(those: list[Reading]) -> list[str]:
     """Return the lines that bring environments, each once; a module that a longer list has too is not loaded twice."""
     values = list(dict.fromkeys(str(reading.value) for reading in those))
     words = {value: {*value.split()} for value in values}
-    return [one for one in values if not any(words[one] < words[other] for other in values if other != one)]
+    return [line for line in values if not any(words[line] < words[other] for other in values if other != line)]
 
 
 def _set(those: list[Reading]) -> Reading:
@@ -280,23 +282,23 @@ def _corrected(line: Line, earlier: Reading, later: Reading) -> bool:
 
 def _outdone(line: Line, readings: Sequence[Reading]) -> set[int]:
     """Return the counts of which only a part is wanted: "we have 8 nodes, but use 6 of them"."""
-    found: set[int] = set()
+    outdone: set[int] = set()
     for part in line.find(_OF_THEM):
         start = line.words[part.first].start
         before = [at for at, reading in enumerate(readings) if reading.name in INTEGERS and reading.end <= start]
-        found.update(before[-1:])
-    return found
+        outdone.update(before[-1:])
+    return outdone
 
 
 def _taken_back(line: Line, readings: Sequence[Reading]) -> set[int]:
     """Return the names that a later clause says are not to be had: "account abc, right? no, that one ran out"."""
-    found: set[int] = set()
+    refused: set[int] = set()
     for part in line.find(_NOT_THAT):
         start = line.words[part.first].start
-        before = [at for at, one in enumerate(readings) if one.name in _PLACES and one.end <= start][-1:]
-        said = line.before(part.first, part.first - line.word_at(readings[before[0]].end)) if before else ""
-        found.update(before if before and len(said.split()) < 12 and " not " not in said else ())
-    return found
+        before = [at for at, reading in enumerate(readings) if reading.name in _PLACES and reading.end <= start][-1:]
+        between = line.before(part.first, part.first - line.word_at(readings[before[0]].end)) if before else ""
+        refused.update(before if before and len(between.split()) < 12 and " not " not in between else ())
+    return refused
 
 
 _PLACES = ("account", "partition", "queue", "qos")
@@ -311,8 +313,8 @@ _OF_THEM = r"(?:need|want|only|just|use|take|get|request|reserve) (?P<n>\d+) of 
 def _elided(line: Line, readings: Sequence[Reading], aside: Sequence[bool]) -> Iterator[Reading]:
     """Yield the values whose unit was said before: "instead of 2 nodes use 4", "4 nodes, no, make that 8"."""
     counts = [reading for reading in readings if reading.name in INTEGERS or reading.name in (GPUS, RANKS, "walltime")]
-    for found in (*line.find(_AGAIN), *line.find(_OF_THEM)):
-        first, last = line.group(found, "n")
+    for match in (*line.find(_AGAIN), *line.find(_OF_THEM)):
+        first, last = line.group(match, "n")
         word = line.words[last]
         before = [reading for reading in counts if reading.end <= word.start and _place(line, reading)[1] >= first - 12]
         if not before or any(reading.start <= word.start < reading.end for reading in counts) or aside[last]:
@@ -331,7 +333,7 @@ def _elided(line: Line, readings: Sequence[Reading], aside: Sequence[bool]) -> I
             if unit:
                 yield Reading("walltime", clock(value * unit), word.start, word.end, max(like.strength, WEAK))
         elif value:
-            name = GPUS if "of" in found.match.group().split() and like.name == "gpus_per_node" else like.name
+            name = GPUS if "of" in match.match.group().split() and like.name == "gpus_per_node" else like.name
             yield Reading(name, value, word.start, word.end, like.strength)
 
 

@@ -104,7 +104,9 @@ def read_english(text: str, those: tuple[SiteNames, ...]) -> Asked:
     """Return what an English *text* says."""
     line, readings, taken = _readings(forms.plain_form(text), those)
     weighed = weigh(line, readings)
-    return _asked(weighed, line, text, [*taken, *((one.start, one.end) for one in readings if not _is_apart(one))])
+    return _asked(
+        weighed, line, text, [*taken, *((outer.start, outer.end) for outer in readings if not _is_apart(outer))]
+    )
 
 
 def _is_apart(reading: Reading) -> bool:
@@ -197,20 +199,20 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
     doubts += surroundings.doubts(line, readings)
     for missing in doubts:
         readings.pop(missing.slot, None)
-    said = counts.counts_said(readings)
+    counted = counts.counts_said(readings)
     bare = readings.pop(GPUS, None)
     wrong = list(weighed.contradictions)
     if bare is not None:
-        name = counts.meaning_of_gpus(said)
-        if name in readings and readings[name].value != bare.value and not _agrees(said):
+        name = counts.meaning_of_gpus(counted)
+        if name in readings and readings[name].value != bare.value and not _agrees(counted):
             wrong.append(
                 "two values for %s: %s and %s; say one" % (name.replace("_", " "), readings[name].value, bare.value)
             )
         readings.setdefault(name, bare._replace(name=name))
-        said = counts.counts_said(readings)
-    said, dropped = _of_agents(readings, said)
-    wrong += counts.contradictions(said)
-    _rank_slot(readings, said)
+        counted = counts.counts_said(readings)
+    counted, dropped = _of_agents(readings, counted)
+    wrong += counts.contradictions(counted)
+    _rank_slot(readings, counted)
     _gpu_slot(readings)
     _rank_a_gpu(readings, text)
     slots = Slots(_slot(reading, text) for reading in readings.values() if reading.name in NAMES)
@@ -220,8 +222,8 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
         tuple(dict.fromkeys(wrong)),
         weighed.wishes,
         unread.text,
-        ranks=said.ranks,
-        gpus_open=bare is not None and bool(said.nodes and said.nodes > 1),
+        ranks=counted.ranks,
+        gpus_open=bare is not None and bool(counted.nodes and counted.nodes > 1),
         names=unread.names,
         came_from=str(readings[FROM].value) if FROM in readings else "",
         left=(
@@ -236,41 +238,49 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
 def _rank_a_gpu(readings: dict[str, Reading], text: str) -> None:
     """Take "one process per GPU" for what it says where a program has one process a node; others have it anyway."""
     paradigm, each = readings.get("paradigm"), readings.get("gpus_per_node")
-    said = _RANK_A_GPU.search(text)
-    if said and each is not None and paradigm is not None and paradigm.value == "jax":
-        readings.setdefault("ranks_per_node", each._replace(name="ranks_per_node", start=said.start(), end=said.end()))
+    match = _RANK_A_GPU.search(text)
+    if match and each is not None and paradigm is not None and paradigm.value == "jax":
+        readings.setdefault(
+            "ranks_per_node", each._replace(name="ranks_per_node", start=match.start(), end=match.end())
+        )
 
 
-def _of_agents(readings: dict[str, Reading], said: counts.Counts) -> tuple[counts.Counts, tuple[Reading, ...]]:
+def _of_agents(readings: dict[str, Reading], counted: counts.Counts) -> tuple[counts.Counts, tuple[Reading, ...]]:
     """Return the counts as a launcher that starts ranks has them, and the readings that say nothing then.
 
     One task a node starts such a launcher; "one process" beside several GPUs is how it is tried elsewhere. Fewer ranks
     than nodes can only be those of each node.
     """
-    if said.ranks is None or not said.nodes:
-        return said, ()
+    if counted.ranks is None or not counted.nodes:
+        return counted, ()
     agent = "launcher" in readings and readings["launcher"].value in AGENTS
     if (
         agent
-        and said.ranks in (1, said.nodes)
-        and (said.nodes > 1 or (said.ranks_per_node or said.gpus_per_node or 1) > 1)
+        and counted.ranks in (1, counted.nodes)
+        and (counted.nodes > 1 or (counted.ranks_per_node or counted.gpus_per_node or 1) > 1)
     ):
-        return said._replace(ranks=None), (readings.pop(RANKS),)
-    if said.ranks < said.nodes and said.ranks_per_node is None:
+        return counted._replace(ranks=None), (readings.pop(RANKS),)
+    if counted.ranks < counted.nodes and counted.ranks_per_node is None:
         readings["ranks_per_node"] = readings.pop(RANKS)._replace(name="ranks_per_node")
-        return said._replace(ranks=None, ranks_per_node=said.ranks), ()
-    return said, ()
+        return counted._replace(ranks=None, ranks_per_node=counted.ranks), ()
+    return counted, ()
 
 
-def _agrees(said: counts.Counts) -> bool:
+def _agrees(counted: counts.Counts) -> bool:
     """Tell whether a bare number of GPUs only repeats what the others say."""
-    return said.gpus in (said.gpus_per_node, said.gpus_total, (said.gpus_per_node or 0) * (said.nodes or 1))
+    return counted.gpus in (
+        counted.gpus_per_node,
+        counted.gpus_total,
+        (counted.gpus_per_node or 0) * (counted.nodes or 1),
+    )
 
 
-def _rank_slot(readings: dict[str, Reading], said: counts.Counts) -> None:
+def _rank_slot(readings: dict[str, Reading], counted: counts.Counts) -> None:
     """Ranks of the whole job and a number of nodes say how many a node has."""
-    if said.ranks and said.nodes and "ranks_per_node" not in readings and said.ranks % said.nodes == 0:
-        readings["ranks_per_node"] = readings[RANKS]._replace(name="ranks_per_node", value=said.ranks // said.nodes)
+    if counted.ranks and counted.nodes and "ranks_per_node" not in readings and counted.ranks % counted.nodes == 0:
+        readings["ranks_per_node"] = readings[RANKS]._replace(
+            name="ranks_per_node", value=counted.ranks // counted.nodes
+        )
 
 
 def _gpu_slot(readings: dict[str, Reading]) -> None:

@@ -155,10 +155,10 @@ def _standing(launcher: str, site: Site, file: SiteFile | None) -> int:
     """
     if launcher == "python":
         return 0 if _rank_by_rank(file) else 1
-    told = site.launcher(launcher)
-    if launcher == "accelerate" and told == "unknown":
-        told = site.launcher("torchrun")
-    return {"preferred": 0, "present": 0, "unknown": 1}.get(told, 2)
+    state = site.launcher(launcher)
+    if launcher == "accelerate" and state == "unknown":
+        state = site.launcher("torchrun")
+    return {"preferred": 0, "present": 0, "unknown": 1}.get(state, 2)
 
 
 def _rank_by_rank(file: SiteFile | None) -> bool:

@@ -97,8 +97,8 @@ def names() -> list[str]:
 
 def load(site_id: str) -> Environment | None:
     """Return a site's environment part, None where it has none. Raises `ValueError` where the file is wrong."""
-    found = paths(KIND)
-    return read(Environment, found[site_id]) if site_id in found else None
+    files = paths(KIND)
+    return read(Environment, files[site_id]) if site_id in files else None
 
 
 class Described(NamedTuple):

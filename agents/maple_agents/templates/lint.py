@@ -74,11 +74,11 @@ def _knowledge() -> list[str]:
 def _phrases() -> Iterator[str]:
     """A phrase means one thing, and a model has one name."""
     owners: dict[str, str] = {}
-    said = [("paradigm/%s.toml" % name, paradigms.load(name).phrases) for name in paradigms.names()]
+    spoken = [("paradigm/%s.toml" % name, paradigms.load(name).phrases) for name in paradigms.names()]
     for name, path in paths(model_facts.KIND).items():
         family = read(model_facts.Family, path)
-        said += [("models/%s.toml: %s" % (name, member.name), member.phrases) for member in family.members]
-    for owner, phrases in said:
+        spoken += [("models/%s.toml: %s" % (name, member.name), member.phrases) for member in family.members]
+    for owner, phrases in spoken:
         for phrase in phrases:
             if phrase != phrase.lower().strip():
                 yield "%s: phrases: %r is not in small letters" % (owner, phrase)
@@ -105,14 +105,14 @@ def _orphans() -> Iterator[str]:
 def _sites() -> Iterator[str]:
     known, launches = {name: paradigms.load(name) for name in paradigms.names()}, templates.load()
     for site_id in sites.ids():
-        one = described(site_id)
-        yield from _revisions(one, known, {launch.name: launch for launch in launches})
-        if one.environment is None:
+        site = described(site_id)
+        yield from _revisions(site, known, {launch.name: launch for launch in launches})
+        if site.environment is None:
             yield MISSING % (site_id, site_id, shlex.quote(f"{places.etc()}/templates/environment/{site_id}.toml"))
         else:
-            yield from ("environment/%s.toml: %s" % (site_id, line) for line in _environment(one, one.environment))
+            yield from ("environment/%s.toml: %s" % (site_id, line) for line in _environment(site, site.environment))
         for name, paradigm in known.items():
-            if not catalogue.fitting(paradigm, one.site, one.file, among=launches):
+            if not catalogue.fitting(paradigm, site.site, site.file, among=launches):
                 yield "launch: nothing starts %s on %s" % (name, site_id)
 
 
@@ -131,8 +131,8 @@ def _revisions(
             yield "verified/%s.toml: %s: there is no such part any more" % (described.site.id, name)
             continue
         now = composition_revision(described.site, paradigm, launch, described.environment)
-        told = (launch.revision, paradigm.revision, described.environment.revision if described.environment else 0)
-        if proofs.unraised(proof, described.site, now, told):
+        revisions = (launch.revision, paradigm.revision, described.environment.revision if described.environment else 0)
+        if proofs.unraised(proof, described.site, now, revisions):
             yield "verified/%s.toml: %s: a part has changed since it was run, but no revision was raised" % (
                 described.site.id, name)  # fmt: skip
 
@@ -161,18 +161,20 @@ def _references(file: SiteFile, part: Environment) -> Iterator[str]:
     for at, path in enumerate([*part.variables, *(part.variables_of_agents or ())]):
         yield from _of_kind(file, path, TransportVariable, "variables[%d]" % at)
         yield from _not_avoided(file, path, "variables[%d]" % at)
-    told = [(key, one.fact) for key in ("first", "lines", "directives", "options") for one in getattr(part, key)]
-    for key, path in told:
+    references = [
+        (key, reference.fact) for key in ("first", "lines", "directives", "options") for reference in getattr(part, key)
+    ]
+    for key, path in references:
         if path:
             yield from ("%s.fact: %s" % (key, line) for line in _wrong(partial(fact, file, path)))
 
 
 def _of_kind(file: SiteFile, path: str, kind: type, key: str) -> list[str]:
     try:
-        found = fact(file, path)
+        value = fact(file, path)
     except ValueError as error:
         return ["%s: %s" % (key, error)]
-    return [] if isinstance(found, kind) else ["%s: %s is no %s" % (key, path, kind.__name__)]
+    return [] if isinstance(value, kind) else ["%s: %s is no %s" % (key, path, kind.__name__)]
 
 
 def _not_avoided(file: SiteFile, path: str, key: str) -> list[str]:
@@ -213,8 +215,8 @@ def counted() -> str:
     """Return in words how many parts there are, and how many ways to start a paradigm on a site."""
     known, launches = [paradigms.load(name) for name in paradigms.names()], templates.load()
     ways = sum(
-        len(catalogue.fitting(paradigm, one.site, one.file, among=launches))
-        for one in map(described, sites.ids())
+        len(catalogue.fitting(paradigm, site.site, site.file, among=launches))
+        for site in map(described, sites.ids())
         for paradigm in known
     )
     parts = sum(len(paths(kind)) for kind, _ in _KINDS) + len(templates.paths())

@@ -55,18 +55,18 @@ def fact(file: SiteFile, key_path: str) -> Any:
 
     A list is indexed from 0. Raises `ValueError` with one line: the key that is not there, and the nearest known one.
     """
-    found: Any = file
+    value: Any = file
     walked: list[str] = []
     for key in key_path.split("."):
-        known = _keys(found)
+        known = _keys(value)
         if key not in known:
             place = ".".join((file.id, *walked))
             raise ValueError("%s: %s has no %r%s" % (key_path, place, key, _instead(key, known)))
-        found = _under(found, key)
+        value = _under(value, key)
         walked.append(key)
-    if found is None:
+    if value is None:
         raise ValueError("%s: %s says nothing of it" % (key_path, file.id))
-    return found
+    return value
 
 
 def _keys(value: Any) -> list[str]:
@@ -88,6 +88,6 @@ def _under(value: Any, key: str) -> Any:
 def _instead(key: str, known: Sequence[str]) -> str:
     if not known:
         return "; nothing is below it"
-    if all(one.isdigit() for one in known):
+    if all(name.isdigit() for name in known):
         return "; there are 0 to %s" % known[-1]
     return nearest(key, known) or "; there are %s" % ", ".join(known)

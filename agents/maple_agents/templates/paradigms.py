@@ -42,7 +42,7 @@ def names() -> list[str]:
 
 def load(name: str) -> Paradigm:
     """Return the paradigm of that name. Raises `ValueError` with one line where there is none or its file is wrong."""
-    found = paths(KIND)
-    if name not in found:
-        raise ValueError("no paradigm %r; there are %s" % (name, ", ".join(found)))
-    return read(Paradigm, found[name])
+    files = paths(KIND)
+    if name not in files:
+        raise ValueError("no paradigm %r; there are %s" % (name, ", ".join(files)))
+    return read(Paradigm, files[name])

@@ -19,7 +19,7 @@ from maple_agents.request.tagger import model, reading
 from maple_agents.request.tagger.features import ROWS, features
 from maple_agents.request.tagger.model import ASIDE, OTHER, Tagged, tag, weights
 from maple_agents.request.tagger.pieces import pieces
-from maple_agents.request.tagger.reading import Reading, Said, Span
+from maple_agents.request.tagger.reading import Reading, Span, Tagging
 from maple_agents.request.tagger.witness import heard
 
 from tests.tagger.phrases import LANGUAGES, phrases
@@ -126,7 +126,7 @@ def _reading(text: str, *read: tuple[str, str, str, float]) -> Reading:
     said = []
     for words, label, value, margin in read:
         start = text.index(words)
-        said.append(Said(Span(label, start, start + len(words), words, margin), value))
+        said.append(Tagging(Span(label, start, start + len(words), words, margin), value))
     found = []
     for piece in pieces(text):
         own = next((one.span for one in said if one.span.start <= piece.start < one.span.end), None)

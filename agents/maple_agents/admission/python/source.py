@@ -35,7 +35,7 @@ class Declared(NamedTuple):
     line: int
 
 
-class Said(NamedTuple):
+class Constant(NamedTuple):
     """A constant in the source, under the name that it is given there."""
 
     name: str
@@ -47,8 +47,8 @@ class Source(NamedTuple):
     """What a file says. *imports*: at its top level. *local*: (dots, module) of what may lie beside it."""
 
     declared: tuple[Declared, ...] = ()
-    said: tuple[Said, ...] = ()
-    imports: tuple[Said, ...] = ()
+    said: tuple[Constant, ...] = ()
+    imports: tuple[Constant, ...] = ()
     local: tuple[tuple[int, str], ...] = ()
     hydra: tuple[str | None, str | None] | None = None  # config_path, config_name
     parsed: tuple[str, ...] = ()  # classes and functions that options are made of
@@ -73,7 +73,7 @@ class _Reader:
         self._constants: dict[str, object] = {}
         self._classes: dict[str, list[Declared]] = {}
         self._declared: list[Declared] = []
-        self._said: list[Said] = []
+        self._said: list[Constant] = []
         self._defaults: dict[str, str | None] = {}
         self._parsed: list[str] = []
         self._hydra: tuple[str | None, str | None] | None = None
@@ -86,20 +86,22 @@ class _Reader:
         imports, local = [], []
         for node in self._tree.body:
             if isinstance(node, ast.Import):
-                imports += [Said(one.name, "", node.lineno) for one in node.names]
-                local += [(0, one.name) for one in node.names]
+                imports += [Constant(alias.name, "", node.lineno) for alias in node.names]
+                local += [(0, alias.name) for alias in node.names]
             if isinstance(node, ast.ImportFrom):
-                imports += [Said(node.module, "", node.lineno)] if node.module and not node.level else []
+                imports += [Constant(node.module, "", node.lineno)] if node.module and not node.level else []
                 local += _local(node)
         for each, maybe in _in_order(self._tree):
             self._maybe = maybe
             self._look(each)
-        for name, said in self._keywords.items():
-            if all(value is not UNKNOWN for value, _ in said):
-                for value, line in said:
+        for name, values in self._keywords.items():
+            if all(value is not UNKNOWN for value, _ in values):
+                for value, line in values:
                     self._say(name, value, line)
-        declared = [one._replace(default=self._defaults.get(one.dest, one.default)) for one in self._declared]
-        declared += [one for name in self._parsed for one in self._classes.get(name, ())]
+        declared = [
+            option._replace(default=self._defaults.get(option.dest, option.default)) for option in self._declared
+        ]
+        declared += [option for name in self._parsed for option in self._classes.get(name, ())]
         return Source(tuple(declared), tuple(self._said), tuple(imports), tuple(local), self._hydra,
                       tuple(self._parsed), self._trains, self._classes)  # fmt: skip
 
@@ -112,14 +114,14 @@ class _Reader:
             value = getattr(node, "value", None)
             if not isinstance(node, (ast.Assign, ast.AnnAssign)) or not isinstance(target, ast.Name) or value is None:
                 continue
-            found = literal(value, {})
-            if stored[target.id] == 1 and found is not UNKNOWN:
-                yield target.id, found
-                self._say(target.id, found, node.lineno)
+            constant = literal(value, {})
+            if stored[target.id] == 1 and constant is not UNKNOWN:
+                yield target.id, constant
+                self._say(target.id, constant, node.lineno)
 
     def _say(self, name: str, value: object, line: int) -> None:
         if value is not UNKNOWN and value is not None:
-            self._said.append(Said(name, text(value), line))
+            self._said.append(Constant(name, text(value), line))
 
     def _look(self, node: ast.AST) -> None:
         if isinstance(node, ast.Call):
@@ -129,7 +131,9 @@ class _Reader:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             own = list(self._parameters(node))
             self._classes[node.name] = own
-            if any(dotted(getattr(one, "func", one)).endswith(".command") for one in node.decorator_list):
+            if any(
+                dotted(getattr(decorator, "func", decorator)).endswith(".command") for decorator in node.decorator_list
+            ):
                 self._declared += [
                     each for each in own if each.dest not in {declared.dest for declared in self._declared}
                 ]
@@ -173,15 +177,15 @@ class _Reader:
 
     def _take(self, name: str, value: ast.expr | None, line: int) -> None:
         """Note a constant; where one call computes it, or is behind a condition, what the others say is not known."""
-        found = literal(value, self._constants) if value is not None and not self._maybe else UNKNOWN
-        self._keywords.setdefault(name, []).append((found, line))
+        constant = literal(value, self._constants) if value is not None and not self._maybe else UNKNOWN
+        self._keywords.setdefault(name, []).append((constant, line))
 
     def _way(self, way: str | None, line: int) -> None:
         """Note how the program is parallel; of several ways, or one behind a condition, none is proven."""
         self._keywords.setdefault("parallelism", []).append((way if way and not self._maybe else UNKNOWN, line))
 
     def _option(self, call: ast.Call) -> None:
-        words = [one for one in (literal(each, {}) for each in call.args) if isinstance(one, str)]
+        words = [word for word in (literal(each, {}) for each in call.args) if isinstance(word, str)]
         flags = [flag for word in words if word.startswith("-") for flag in word.split("/")]
         if not flags:
             return
@@ -192,35 +196,39 @@ class _Reader:
         self._declared.append(Declared(names, dest.lstrip("-").replace("-", "_"), default, call.lineno))
 
     def _fields(self, node: ast.ClassDef) -> Iterator[Declared]:
-        for one in node.body:
-            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
-                value = _of_field(one.value)
-                yield Declared((one.target.id,), one.target.id, self._value(value) if value else "", one.lineno)
+        for statement in node.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                value = _of_field(statement.value)
+                yield Declared(
+                    (statement.target.id,), statement.target.id, self._value(value) if value else "", statement.lineno
+                )
 
     def _parameters(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Declared]:
         given = node.args.args
         defaults: list[ast.expr | None] = [None] * (len(given) - len(node.args.defaults)) + list(node.args.defaults)
         pairs = [*zip(given, defaults, strict=True), *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)]
-        for one, default in pairs:
-            option = default if _is_option(default) else _in_annotation(one.annotation)
+        for parameter, default in pairs:
+            option = default if _is_option(default) else _in_annotation(parameter.annotation)
             value = default
             flags: list[str] = []
             if isinstance(option, ast.Call):
                 words = [literal(each, {}) for each in option.args]
                 flags = [word.lstrip("-") for word in words if isinstance(word, str) and word.startswith("-")]
                 value = (option.args[0] if option.args else None) if option is default else default
-            flags = flags or [one.arg]
-            yield Declared(tuple(flags), one.arg, self._value(value) if value is not None else "", one.lineno)
+            flags = flags or [parameter.arg]
+            yield Declared(
+                tuple(flags), parameter.arg, self._value(value) if value is not None else "", parameter.lineno
+            )
 
     def _value(self, node: ast.expr) -> str | None:
-        found = literal(node, self._constants) if not self._maybe else UNKNOWN
-        return None if found is UNKNOWN else "" if found is None or found is ... else text(found)
+        constant = literal(node, self._constants) if not self._maybe else UNKNOWN
+        return None if constant is UNKNOWN else "" if constant is None or constant is ... else text(constant)
 
     def _keyword(self, call: ast.Call, name: str) -> str | None:
-        found = next(
+        argument = next(
             (literal(keyword.value, self._constants) for keyword in call.keywords if keyword.arg == name), None
         )
-        return found if isinstance(found, str) else None
+        return argument if isinstance(argument, str) else None
 
 
 def _in_order(tree: ast.Module) -> Iterator[tuple[ast.AST, bool]]:
@@ -231,7 +239,7 @@ def _in_order(tree: ast.Module) -> Iterator[tuple[ast.AST, bool]]:
         yield node, maybe
         below = maybe or isinstance(node, (ast.IfExp, ast.Try, ast.ExceptHandler, ast.Match))
         below = below or (isinstance(node, ast.If) and not _is_main(node.test))
-        waiting += [(one, below) for one in ast.iter_child_nodes(node)][::-1]
+        waiting += [(child, below) for child in ast.iter_child_nodes(node)][::-1]
 
 
 def _is_main(test: ast.expr) -> bool:
@@ -251,8 +259,8 @@ def _is_option(node: ast.expr | None) -> bool:
 
 def _in_annotation(node: ast.expr | None) -> ast.expr | None:
     """Return the `typer.Option(...)` of an `Annotated[...]`."""
-    found = ast.walk(node) if isinstance(node, ast.Subscript) else ()
-    return next((tree for tree in found if isinstance(tree, ast.Call) and _is_option(tree)), None)
+    inner = ast.walk(node) if isinstance(node, ast.Subscript) else ()
+    return next((tree for tree in inner if isinstance(tree, ast.Call) and _is_option(tree)), None)
 
 
 def _of_field(value: ast.expr | None) -> ast.expr | None:
@@ -290,9 +298,9 @@ def literal(node: ast.expr, names: dict[str, object], depth: int = 0) -> object:
         value = literal(node.operand, names, depth + 1)
         return -value if isinstance(value, (int, float)) else UNKNOWN
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        one, other = (literal(each, names, depth + 1) for each in (node.left, node.right))
-        if isinstance(one, int) and isinstance(other, int) and max(abs(one), abs(other)) < 1 << 40:
-            return one * other
+        left, other = (literal(each, names, depth + 1) for each in (node.left, node.right))
+        if isinstance(left, int) and isinstance(other, int) and max(abs(left), abs(other)) < 1 << 40:
+            return left * other
     if isinstance(node, ast.Attribute) and dotted(node) in ("torch.bfloat16", "torch.float16", "torch.float32"):
         return node.attr
     return UNKNOWN

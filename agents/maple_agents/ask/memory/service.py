@@ -74,10 +74,12 @@ def places(environ: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     if environ.get("MAPLE_SOCKET"):
         yield environ["MAPLE_SOCKET"], -1
         return
-    found = list(_installed(environ))
+    installed = list(_installed(environ))
     own = environ.get("XDG_RUNTIME_DIR")
-    found += [(os.path.join(own, "maple.sock"), -1)] if own and os.path.exists(os.path.join(own, "maple.sock")) else []
-    yield from found or [(USUAL, -1)]
+    installed += (
+        [(os.path.join(own, "maple.sock"), -1)] if own and os.path.exists(os.path.join(own, "maple.sock")) else []
+    )
+    yield from installed or [(USUAL, -1)]
 
 
 def _installed(environ: Mapping[str, str]) -> Iterator[tuple[str, int]]:
@@ -85,32 +87,32 @@ def _installed(environ: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     paths = (environ.get("PATH", ""), os.path.dirname(os.path.abspath(sys.argv[0])))
     fronts = [front_conf(command, {"PATH": path}) for path in paths for command in COMMANDS]
     programs = [shutil.which(command, path=environ.get("PATH")) for command in COMMANDS]
-    beside = [os.path.join(os.path.dirname(os.path.realpath(one)), "..", "etc", "front.conf")
-              for one in (*programs, sys.argv[0], sys.executable) if one]  # fmt: skip
-    for conf in dict.fromkeys(os.path.normpath(one) for one in (*fronts, *beside) if one):
+    beside = [os.path.join(os.path.dirname(os.path.realpath(program)), "..", "etc", "front.conf")
+              for program in (*programs, sys.argv[0], sys.executable) if program]  # fmt: skip
+    for conf in dict.fromkeys(os.path.normpath(folder) for folder in (*fronts, *beside) if folder):
         try:
-            told = configuration.read_conf(conf)
+            settings = configuration.read_conf(conf)
         except OSError:
             continue
-        if told.get("socket"):
-            uid = told.get("service_uid", "")
-            yield told["socket"], int(uid) if uid.isdigit() else -1
+        if settings.get("socket"):
+            uid = settings.get("service_uid", "")
+            yield settings["socket"], int(uid) if uid.isdigit() else -1
 
 
 def _exchange(path: str, service: int, frame: bytes, until: float) -> bytes:
     """Return the body of the answer. Raises `OSError`, also where the peer is nobody to tell of one's jobs."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as one:
-        one.settimeout(_left(until))
-        one.connect(path)
-        _, uid, _ = struct.unpack("3i", one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(_left(until))
+        connection.connect(path)
+        _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         if uid not in (0, os.getuid(), service):
             raise OSError("listening there is uid %d, who is neither root nor the service's user" % uid)
-        one.sendall(frame)
-        head = _exactly(one, 8, until)
+        connection.sendall(frame)
+        head = _exactly(connection, 8, until)
         size = int(struct.unpack(">I", head[4:])[0])
         if head[:4] != ANSWER or size > MOST_ANSWER:
             raise OSError("the answer is none of Maple's")
-        return _exactly(one, size, until)
+        return _exactly(connection, size, until)
 
 
 def _left(until: float) -> float:
@@ -118,11 +120,11 @@ def _left(until: float) -> float:
     return max(0.001, until - time.monotonic())
 
 
-def _exactly(one: socket.socket, size: int, until: float) -> bytes:
+def _exactly(connection: socket.socket, size: int, until: float) -> bytes:
     parts = []
     while size > 0:
-        one.settimeout(_left(until))
-        part = one.recv(min(size, 1 << 20))
+        connection.settimeout(_left(until))
+        part = connection.recv(min(size, 1 << 20))
         if not part:
             raise OSError("it hung up: it is busy, keeps no memory, or is older than this command")
         parts.append(part)
@@ -133,12 +135,12 @@ def _exactly(one: socket.socket, size: int, until: float) -> bytes:
 def _read(body: bytes) -> Any:
     """Return what was found. Raises `Refused`, and `OSError` for what is no answer."""
     try:
-        told = json.loads(body)
+        answer = json.loads(body)
     except ValueError:
         raise OSError("the answer is none of Maple's") from None
-    if not isinstance(told, dict) or "found" not in told:
-        raise Refused(str(told.get("wrong", "no reason")) if isinstance(told, dict) else "no reason")
-    return told["found"]
+    if not isinstance(answer, dict) or "found" not in answer:
+        raise Refused(str(answer.get("wrong", "no reason")) if isinstance(answer, dict) else "no reason")
+    return answer["found"]
 
 
 STATES = ("failed", "timeout", "out-of-memory", "node-failed")  # ends that nobody wished for
@@ -203,10 +205,10 @@ def said(failures: Sequence[Failure], cause: Callable[[str], str] = lambda job: 
     return printable(text)
 
 
-def read(told: Any) -> list[Failure]:
+def read(rows: Any) -> list[Failure]:
     """Return the failures that the service tells of. Raises `ValueError` for what is no answer."""
     try:
-        return [Failure(*one) for one in told]
+        return [Failure(*row) for row in rows]
     except TypeError as error:
         raise ValueError("not failures: %s" % error) from None
 

@@ -43,7 +43,7 @@ class Job(NamedTuple):
 
     def parent(self, version: Version) -> Optional[Version]:
         """Return the version that one was made from, None where it is the first, or forgotten."""
-        return next((one for one in self.versions if one.id == version.parent), None)
+        return next((other for other in self.versions if other.id == version.parent), None)
 
 
 def jobs(wanted: str, path: str) -> list[Job]:
@@ -52,35 +52,35 @@ def jobs(wanted: str, path: str) -> list[Job]:
     All for "", but for those by which an administrator tried the service. A script may be named without its ending,
     where nothing has that very name. The one that was submitted last comes first. Raises as `ask` does.
     """
-    versions = [version(one) for one in ask({"ask": "versions", "limit": MOST})]
+    versions = [version(row) for row in ask({"ask": "versions", "limit": MOST})]
     lineages = dict.fromkeys(
-        one.lineage for one in versions if (_is(one, wanted, path) if wanted else one.script_hash != _TRIAL)
+        made.lineage for made in versions if (_is(made, wanted, path) if wanted else made.script_hash != _TRIAL)
     )
     if not lineages:  # as people say it: without the ending of its file
-        lineages = dict.fromkeys(one.lineage for one in versions if wanted in _stems(one))
+        lineages = dict.fromkeys(made.lineage for made in versions if wanted in _stems(made))
     by_version: dict[str, list[Record]] = {}
     for record in records():
         by_version.setdefault(record.version, []).append(record)
-    found = []
+    found_jobs = []
     for lineage in lineages:
-        own = tuple(one for one in versions if one.lineage == lineage)
-        found.append(Job(own, {one.id: tuple(by_version.get(one.id, ())) for one in own}))
-    return sorted(found, key=_last, reverse=True)
+        own = tuple(made for made in versions if made.lineage == lineage)
+        found_jobs.append(Job(own, {made.id: tuple(by_version.get(made.id, ())) for made in own}))
+    return sorted(found_jobs, key=_last, reverse=True)
 
 
 def with_scripts(job: Job) -> Job:
     """Return the job with the scripts of its newest versions."""
-    told = ask({"ask": "versions", "lineage": job.newest.lineage, "scripts": True, "limit": MOST_SCRIPTS})
-    scripts = {one["id"]: version(one).script for one in told}
-    return job._replace(versions=tuple(one._replace(script=scripts.get(one.id, b"")) for one in job.versions))
+    rows = ask({"ask": "versions", "lineage": job.newest.lineage, "scripts": True, "limit": MOST_SCRIPTS})
+    scripts = {row["id"]: version(row).script for row in rows}
+    return job._replace(versions=tuple(made._replace(script=scripts.get(made.id, b"")) for made in job.versions))
 
 
 def records(version: str = "", job: str = "", limit: int = MOST) -> list[Record]:
     """Return submissions, the newest first; of one with an offer with what came of that, where it is known."""
-    found = [record(one) for one in ask({"ask": "records", "version": version, "job": job, "limit": limit})]
-    if all(one.verdict and not _is_open(one) for one in found):
-        return found
-    return with_answers(found, list(_audit_lines()), time.time())
+    submissions = [record(row) for row in ask({"ask": "records", "version": version, "job": job, "limit": limit})]
+    if all(submission.verdict and not _is_open(submission) for submission in submissions):
+        return submissions
+    return with_answers(submissions, list(_audit_lines()), time.time())
 
 
 # What came of an offer. The service has answered before the user is asked; the front's own audit line comes after.
@@ -100,31 +100,33 @@ def with_answers(records: Sequence[Record], lines: Sequence[Mapping[str, Any]], 
     "ended" where nothing was submitted: there is no line of it, and there are older ones of its host. Of one that the
     helper answered, because the service was late, *how* is "late-" and the verdict of the line, with its codes.
     """
-    said = {one.get("record"): str(one.get("verdict")) for one in lines}
+    verdicts = {row.get("record"): str(row.get("verdict")) for row in lines}
     records = _of_helper(records, lines)
     since: dict[Any, str] = {}
     for line in lines:
         since[line.get("host")] = min(str(line.get("time")), since.get(line.get("host"), "~"))
     return [
-        _answered(record, said, since.get(record.host, "~"), now) if _is_open(record) else record for record in records
+        _answered(record, verdicts, since.get(record.host, "~"), now) if _is_open(record) else record
+        for record in records
     ]
 
 
 def _of_helper(records: Sequence[Record], lines: Sequence[Mapping[str, Any]]) -> list[Record]:
-    told = {line.get("record"): line for line in lines}
+    audited = {line.get("record"): line for line in lines}
     return [
         record._replace(
-            how="late-%s" % told[record.id].get("verdict"), codes=tuple(map(str, told[record.id].get("codes") or ()))
+            how="late-%s" % audited[record.id].get("verdict"),
+            codes=tuple(map(str, audited[record.id].get("codes") or ())),
         )
-        if not record.verdict and record.id in told
+        if not record.verdict and record.id in audited
         else record
         for record in records
     ]
 
 
-def _answered(record: Record, said: Mapping[Any, str], since: str, now: float) -> Record:
-    if record.id in said:
-        return record._replace(verdict=ANSWERED.get(said[record.id], record.verdict))
+def _answered(record: Record, verdicts: Mapping[Any, str], since: str, now: float) -> Record:
+    if record.id in verdicts:
+        return record._replace(verdict=ANSWERED.get(verdicts[record.id], record.verdict))
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.at))
     return record._replace(verdict="ended") if since <= at and now - record.at > ASKED and not record.job else record
 
@@ -145,52 +147,52 @@ def _lines(path: str) -> Iterator[Mapping[str, Any]]:
             file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
             for line in file.read(TAIL).split(b"\n"):
                 with contextlib.suppress(ValueError):
-                    told = json.loads(line)
-                    if isinstance(told, dict):
-                        yield told
+                    row = json.loads(line)
+                    if isinstance(row, dict):
+                        yield row
     except OSError:
         return
 
 
 def _own_file(path: str, flags: int) -> int:
     """Open a file of one's own; in a spool anybody may lay another of that name. Raises `OSError`."""
-    found = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    facts = os.fstat(found)
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    facts = os.fstat(descriptor)
     if stat.S_ISREG(facts.st_mode) and facts.st_uid == os.getuid():
-        return found
-    os.close(found)
+        return descriptor
+    os.close(descriptor)
     raise PermissionError(path)
 
 
 def decision(key: str) -> Optional[dict[str, Any]]:
     """Return what was decided as `maple check --json` has it, secrets masked; None where that is not kept."""
-    told = ask({"ask": "decision", "decision": key}) if key else None
-    return told if isinstance(told, dict) else None
+    answer = ask({"ask": "decision", "decision": key}) if key else None
+    return answer if isinstance(answer, dict) else None
 
 
-def version(told: dict[str, Any]) -> Version:
+def version(row: dict[str, Any]) -> Version:
     """Return the version that the service tells of."""
-    made = dict(told)
-    made["script"] = (told["script"] or "").encode("utf-8", "surrogateescape")
-    made["argv"] = tuple(told["argv"])
-    made["parts"] = tuple(Part(**{**one, "lines": tuple(one["lines"])}) for one in told["parts"])
-    made["values"] = tuple(Value(**one) for one in told["values"])
+    made = dict(row)
+    made["script"] = (row["script"] or "").encode("utf-8", "surrogateescape")
+    made["argv"] = tuple(row["argv"])
+    made["parts"] = tuple(Part(**{**part, "lines": tuple(part["lines"])}) for part in row["parts"])
+    made["values"] = tuple(Value(**value) for value in row["values"])
     return Version(**_known(Version._fields, made))
 
 
-def record(told: dict[str, Any]) -> Record:
+def record(row: dict[str, Any]) -> Record:
     """Return the submission that the service tells of."""
-    outcome = told["outcome"]
-    made = {**told, "codes": tuple(told["codes"])}
+    outcome = row["outcome"]
+    made = {**row, "codes": tuple(row["codes"])}
     made["outcome"] = Outcome(**_known(Outcome._fields, outcome)) if outcome else None
     reached = told.get("reached")
     made["reached"] = Reached(**_known(Reached._fields, reached)) if reached else None
     return Record(**_known(Record._fields, made))
 
 
-def _known(fields: Iterable[str], told: dict[str, Any]) -> dict[str, Any]:
+def _known(fields: Iterable[str], row: dict[str, Any]) -> dict[str, Any]:
     """Return what is known here: a newer service may tell more."""
-    return {name: told[name] for name in fields if name in told}
+    return {name: row[name] for name in fields if name in row}
 
 
 def _is(version: Version, wanted: str, path: str) -> bool:
@@ -201,8 +203,8 @@ def _is(version: Version, wanted: str, path: str) -> bool:
 
 def names() -> list[str]:
     """Return what one's own jobs are called, each once, the newest first. Raises as `ask` does."""
-    versions = [version(one) for one in ask({"ask": "versions", "limit": MOST})]
-    return list(dict.fromkeys(name for one in versions for name in (os.path.basename(one.path), one.name) if name))
+    versions = [version(row) for row in ask({"ask": "versions", "limit": MOST})]
+    return list(dict.fromkeys(name for made in versions for name in (os.path.basename(made.path), made.name) if name))
 
 
 def _stems(version: Version) -> set[str]:
@@ -234,9 +236,9 @@ def submission(asked: str) -> Optional[Record]:
     """
     for name in _submitted_as(asked):
         bare, _, server = name.partition(".")
-        found = records(job=name, limit=1) or (records(job=bare, limit=1) if server else [])
-        if found and same_server(server, found[0].job.partition(".")[2]):
-            return found[0]
+        latest = records(job=name, limit=1) or (records(job=bare, limit=1) if server else [])
+        if latest and same_server(server, latest[0].job.partition(".")[2]):
+            return latest[0]
     return None
 
 

@@ -42,12 +42,12 @@ def choose(named: str = "", environ: Mapping[str, str] = os.environ) -> Choice |
     a key goes to no server that it was not written for. Nothing is loaded, nobody is asked.
     Raises `ModelError`: the name is neither folder nor URL, or a file cannot be read.
     """
-    said = named or environ.get("MAPLE_MODEL", "")
-    if said == "none":
+    wanted = named or environ.get("MAPLE_MODEL", "")
+    if wanted == "none":
         return None
     files = [_settings(path) for path in _paths(environ)]
-    settings = next((file for file in files if file.get("model") and said in ("", file["model"])), {})
-    name = said or str(settings.get("model", ""))
+    settings = next((file for file in files if file.get("model") and wanted in ("", file["model"])), {})
+    name = wanted or str(settings.get("model", ""))
     if not name or name == "none":
         return None
     limit = Limit(float(settings.get("seconds", 30.0)), int(settings.get("tokens", 1024)))
@@ -80,17 +80,17 @@ def _settings(path: str) -> dict[str, Any]:
     """Return the settings of one file, none where there is no file. Raises `ModelError` where it cannot be used."""
     try:
         with open(path, "rb") as file:
-            found = tomllib.loads(file.read(_MOST).decode())
+            settings = tomllib.loads(file.read(_MOST).decode())
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
         raise ModelError("", f"{path}: {error}", "correct or remove it") from None
-    for name, value in found.items():
+    for name, value in settings.items():
         if name not in _KINDS:
             raise ModelError("", f"{path}: {name} is no setting", f"there are {', '.join(_KINDS)}")
         if type(value) not in _KINDS[name] or (not isinstance(value, str | bool) and not 0 < value <= 100_000):
             raise ModelError("", f"{path}: {name} cannot be {value!r}", "see the example in the documentation")
-    return found
+    return settings
 
 
 def _key(settings: Mapping[str, Any], environ: Mapping[str, str]) -> str:

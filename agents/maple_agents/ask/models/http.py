@@ -57,15 +57,15 @@ class Form(NamedTuple):
         """Return the members of the request that depend on the form; every text in *messages* is masked."""
         shown = [{"role": message.role, "content": _text(masked(message.text))} for message in messages]
         bound = {"max_completion_tokens": limit.tokens} if self.new else {"max_tokens": limit.tokens, "temperature": 0}
-        said: dict[str, Any] = {"messages": shown, **bound}
+        request: dict[str, Any] = {"messages": shown, **bound}
         if self.schema == "json_schema":
             named = {"name": "answer", "strict": True, "schema": schema}
-            return said | {"response_format": {"type": "json_schema", "json_schema": named}}
+            return request | {"response_format": {"type": "json_schema", "json_schema": named}}
         if self.schema == "guided_json":
-            return said | {"guided_json": schema}
-        told = f"Answer with one JSON value of this JSON schema and nothing else: {json.dumps(schema)}"
-        said["messages"] = [{"role": "system", "content": told}, *shown]
-        return said | ({"response_format": {"type": "json_object"}} if self.schema == "json_object" else {})
+            return request | {"guided_json": schema}
+        instruction = f"Answer with one JSON value of this JSON schema and nothing else: {json.dumps(schema)}"
+        request["messages"] = [{"role": "system", "content": instruction}, *shown]
+        return request | ({"response_format": {"type": "json_object"}} if self.schema == "json_object" else {})
 
 
 class HttpModel:
@@ -118,14 +118,14 @@ class HttpModel:
 
     def _reason(self, answered: Answered) -> str:
         """Return the status, and what the server says of it: its words are data, and may repeat ours."""
-        told = answered.body[:4096].decode("utf-8", "replace")
+        reason = answered.body[:4096].decode("utf-8", "replace")
         try:
-            found = json.loads(answered.body)
-            error = found.get("error", found) if isinstance(found, dict) else {}
-            told = str(error.get("message", told) if isinstance(error, dict) else error)
+            answer = json.loads(answered.body)
+            error = answer.get("error", answer) if isinstance(answer, dict) else {}
+            reason = str(error.get("message", reason) if isinstance(error, dict) else error)
         except (ValueError, RecursionError):
             pass
-        return self._clean(f"the server says {answered.status}: {told.strip() or 'no reason given'}")
+        return self._clean(f"the server says {answered.status}: {reason.strip() or 'no reason given'}")
 
     def _clean(self, text: str) -> str:
         return masked(text.replace(self._key, MASK) if self._key else text)
@@ -143,8 +143,8 @@ def _content(body: bytes) -> str:
     """Return the text of the one answer. Raises `ValueError` where there is none, or it was cut short."""
     if not body.strip():
         raise ValueError("an empty answer")
-    found = read(body.decode("utf-8", "replace"))
-    choices = found.get("choices") if isinstance(found, dict) else None
+    answer = read(body.decode("utf-8", "replace"))
+    choices = answer.get("choices") if isinstance(answer, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
     if not isinstance(first, dict) or not isinstance(message, dict):

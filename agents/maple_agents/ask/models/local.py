@@ -87,10 +87,12 @@ class LocalModel:
         """Return the tokens of *messages* in the model's own chat template; without one, a paragraph each."""
         marks = [f"text{secrets.token_hex(8)}text" for _ in messages]
         tokens: list[int] = []
-        frame = self._frame([{"role": one.role, "content": mark} for one, mark in zip(messages, marks, strict=True)])
+        frame = self._frame(
+            [{"role": message.role, "content": mark} for message, mark in zip(messages, marks, strict=True)]
+        )
         for mark, message in zip(marks, messages, strict=True):
-            before, found, frame = frame.partition(mark)
-            if not found:
+            before, marked, frame = frame.partition(mark)
+            if not marked:
                 raise ValueError(f"its chat template takes no message of role {message.role}")
             tokens += self._tokens(before, control=True) + self._tokens(message.text, control=False)
         return tokens + self._tokens(frame, control=True)
@@ -105,8 +107,8 @@ class LocalModel:
         if not text:
             return []
         text = text.encode("utf-8", "replace").decode()  # half of a surrogate pair is no text to a tokenizer
-        found = self._tokenizer(text, add_special_tokens=False, split_special_tokens=not control)["input_ids"]
-        return [int(one) for one in found]
+        numbers = self._tokenizer(text, add_special_tokens=False, split_special_tokens=not control)["input_ids"]
+        return [int(number) for number in numbers]
 
 
 def _loaded(folder: str) -> tuple[Decoder, Any]:
@@ -164,7 +166,7 @@ class Decoder:
         if self._longest is not None and len(prompt) + tokens > self._longest:
             raise ValueError(f"{len(prompt)} tokens and an answer of {tokens} are more than its {self._longest}")
         matcher = self._matcher(schema)
-        said: list[int] = []
+        spoken: list[int] = []
         with torch.inference_mode():
             state = _Reader(self._model, deadline)
             logits = state.read(prompt)
@@ -172,14 +174,14 @@ class Decoder:
                 following = matcher.compute_ff_tokens() or [self._likeliest(logits, matcher)]
                 if not matcher.consume_tokens(following):
                     raise ValueError(f"no answer that conforms: {matcher.get_error()}")
-                said += [token for token in following if token not in self._ends]
-                if len(said) > tokens:
+                spoken += [token for token in following if token not in self._ends]
+                if len(spoken) > tokens:
                     raise ValueError(f"its answer was cut short after {tokens} tokens")
                 if not matcher.is_stopped():
                     logits = state.read(following)
         if matcher.is_error():
             raise ValueError(f"no answer that conforms: {matcher.get_error()}")
-        return str(self._tokenizer.decode_str(said))
+        return str(self._tokenizer.decode_str(spoken))
 
     def _matcher(self, schema: str) -> Any:
         llguidance: Any = importlib.import_module("llguidance")

@@ -51,8 +51,8 @@ class ModelError(Exception):
 
     def __init__(self, name: str, wrong: str, remedy: str = "") -> None:
         self.name, self.wrong, self.remedy = name, wrong, remedy
-        said = one_line(wrong) + (f"; {remedy}" if remedy else "")
-        super().__init__(printable(f"the model {name}: {said}" if name else said))
+        sentence = one_line(wrong) + (f"; {remedy}" if remedy else "")
+        super().__init__(printable(f"the model {name}: {sentence}" if name else sentence))
 
 
 def one_line(text: str) -> str:
@@ -91,17 +91,17 @@ def mismatch(value: object, schema: Schema) -> str:
 
 def _bare(text: str) -> str:
     """Return *text* without what reasoning models say first, and without the fence around the JSON."""
-    said = text.rpartition("</think>")[2].strip() if text.lstrip().startswith("<think>") else text.strip()
-    if said.startswith("```") and said.endswith("```") and said.count("```") == 2 and "\n" in said:
-        return said[said.index("\n") : -3]
-    return said
+    answer = text.rpartition("</think>")[2].strip() if text.lstrip().startswith("<think>") else text.strip()
+    if answer.startswith("```") and answer.endswith("```") and answer.count("```") == 2 and "\n" in answer:
+        return answer[answer.index("\n") : -3]
+    return answer
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    table = dict(pairs)
+    if len(table) < len(pairs):
         raise ValueError("it says one name twice")
-    return found
+    return table
 
 
 def _no_number(word: str) -> NoReturn:

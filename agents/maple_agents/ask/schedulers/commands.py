@@ -29,7 +29,7 @@ LIMIT = 64 * 1024 * 1024  # bytes of stdout and of stderr; 50,000 jobs of `qstat
 _LINGER = 1.0  # seconds for what is left in the pipes when the command has ended: a child of it may hold them open
 
 
-class Said(NamedTuple):
+class Output(NamedTuple):
     """What a command said. Bytes that are no UTF-8 are lone surrogates."""
 
     code: int  # negative: minus the signal that ended it
@@ -52,7 +52,7 @@ def run(
     cwd: str | None = None,
     stdin: bytes = b"",
     limit: int = LIMIT,
-) -> Said:
+) -> Output:
     """Run *argv* and return what it said, whatever its exit code.
 
     *stdin* must fit a pipe (64 KiB). Raises `SchedulerError` when the command is not there, is not done after *timeout*
@@ -75,7 +75,7 @@ def run(
         try:
             _give(child.stdin, stdin)
             out, err = _collect(child, time.monotonic() + timeout, limit, argv[0], timeout)
-            return Said(child.returncode, _text(out), _text(err))
+            return Output(child.returncode, _text(out), _text(err))
         except BaseException:
             _end(child)  # before `with` waits for it
             raise
@@ -94,20 +94,20 @@ def _collect(
 ) -> tuple[bytes, bytes]:
     """Read both pipes until the command has ended. Raises `SchedulerError` when it is late or says too much."""
     assert child.stdout is not None and child.stderr is not None
-    said = {child.stdout: bytearray(), child.stderr: bytearray()}
+    output = {child.stdout: bytearray(), child.stderr: bytearray()}
     until = deadline
     with selectors.DefaultSelector() as selector:
-        for pipe in said:
+        for pipe in output:
             selector.register(pipe, selectors.EVENT_READ)
         while selector.get_map():
             ready = selector.select(min(0.05, max(0.0, until - time.monotonic())))
             for key, _ in ready:
                 pipe = child.stdout if key.fileobj is child.stdout else child.stderr
                 block = os.read(key.fd, 65536)
-                said[pipe] += block
+                output[pipe] += block
                 if not block:
                     selector.unregister(pipe)
-                if len(said[pipe]) > limit:
+                if len(output[pipe]) > limit:
                     raise SchedulerError(command, "said more than %d bytes" % limit, "ask for fewer jobs at once")
             if child.poll() is not None and until == deadline:
                 until = min(deadline, time.monotonic() + _LINGER)
@@ -119,7 +119,7 @@ def _collect(
         raise SchedulerError(
             command, "no answer after %g s" % timeout, "try again later; the server may be busy", transient=True
         ) from None
-    return bytes(said[child.stdout]), bytes(said[child.stderr])
+    return bytes(output[child.stdout]), bytes(output[child.stderr])
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

@@ -88,9 +88,9 @@ class _Watch:
                 raise
             self.error = error
             return []
-        news = [(one, answer[one]) for one in self.open if self._is_news(one, answer[one])]
+        news = [(job_id, answer[job_id]) for job_id in self.open if self._is_news(job_id, answer[job_id])]
         self.seen.update(news)
-        self.open = [one for one in self.open if one not in self.seen or not self.seen[one].over]
+        self.open = [job_id for job_id in self.open if job_id not in self.seen or not self.seen[job_id].over]
         return news
 
     def _is_news(self, asked: str, job: Job) -> bool:

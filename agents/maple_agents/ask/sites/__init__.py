@@ -25,20 +25,20 @@ _DETECTION = re.compile(rb"^\[\[?detection.*?(?=^\[(?!\[?detection)|\Z)", re.MUL
 
 def ids() -> list[str]:
     """Return the ids of all sites that have a file, sorted; the annotated example is none."""
-    found = {name[:-5] for folder in places.folders(FOLDER) for name in os.listdir(folder) if name.endswith(".toml")}
-    return sorted(found - {"example"})
+    names = {name[:-5] for folder in places.folders(FOLDER) for name in os.listdir(folder) if name.endswith(".toml")}
+    return sorted(names - {"example"})
 
 
 def path(site_id: str) -> str:
     """Return the path of a site's file. Raises `ValueError` with one line when there is none."""
-    found = places.find(FOLDER, "%s.toml" % site_id) if site_id.replace("-", "").isalnum() else None
-    if found is None:
+    file = places.find(FOLDER, "%s.toml" % site_id) if site_id.replace("-", "").isalnum() else None
+    if file is None:
         from ...base.near_names import meant  # only where somebody mistyped
 
         hint = meant(site_id, ids())
         hint = hint + " " if hint else ""
         raise ValueError("%s: there is no such site; %sknown are %s" % (site_id, hint, ", ".join(ids()) or "none"))
-    return found
+    return file
 
 
 def load(site_id: str) -> Site:
@@ -89,15 +89,15 @@ def _names() -> tuple[tuple[str, str, tuple[str, ...]], ...]:
     from .facts import names_of, site_of
     from .files import parse
 
-    found = []
-    for one in ids():
+    rows = []
+    for site_id in ids():
         try:
-            with open(path(one), "rb") as file:
-                site = site_of(parse(file.read(), one + ".toml"))
+            with open(path(site_id), "rb") as file:
+                site = site_of(parse(file.read(), site_id + ".toml"))
         except (OSError, ValueError):
             continue
-        found.append((site.id, site.scheduler, tuple(names_of(site))))
-    return tuple(found)
+        rows.append((site.id, site.scheduler, tuple(names_of(site))))
+    return tuple(rows)
 
 
 def _elsewhere(site: Site) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ def detect(environ: Mapping[str, str], hostname: str, cluster_name: str | None =
     *hostname*: with its domain, as far as known. *cluster_name*: Slurm's ClusterName, where somebody already knows it.
     """
 
-    return detect_among({one: _detection(one) for one in ids()}, environ, hostname, cluster_name)
+    return detect_among({site_id: _detection(site_id) for site_id in ids()}, environ, hostname, cluster_name)
 
 
 def _detection(site_id: str) -> Mapping[str, Any]:
@@ -155,8 +155,8 @@ def detect_among(
         {site for site, table in tables.items() if cluster_name and _is_named(table, cluster_name)},
         {site for site, table in tables.items() if _host_says(table, hostname)},
     ]
-    told = [sites for sites in kinds if sites]
-    agreed = set.intersection(*told) if told else set()
+    evidence = [sites for sites in kinds if sites]
+    agreed = set.intersection(*evidence) if evidence else set()
     return agreed.pop() if len(agreed) == 1 else None
 
 

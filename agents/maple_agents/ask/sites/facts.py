@@ -63,7 +63,7 @@ def _unsure(file: SiteFile) -> Iterator[str]:
         if (table := getattr(file, name)) is not None and not table.proves:
             yield name
     for section in ("node", "partition", "qos", "queue", "demand", "refusal", "launcher"):
-        yield from ("%s.%s" % (section, name) for name, one in getattr(file, section).items() if not one.proves)
+        yield from ("%s.%s" % (section, name) for name, entry in getattr(file, section).items() if not entry.proves)
 
 
 def _kind(file: SiteFile, name: str, node: Node) -> NodeKind:

@@ -42,8 +42,8 @@ def revision(site: SiteFile) -> str:
 
     What only the words of a request are held against is none: no script and no decision is another one for it.
     """
-    told = site.model_dump(mode="json", exclude_defaults=True, exclude={"account_shapes"})
-    facts = json.dumps(told, sort_keys=True, separators=(",", ":"))
+    table = site.model_dump(mode="json", exclude_defaults=True, exclude={"account_shapes"})
+    facts = json.dumps(table, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(facts.encode()).hexdigest()
 
 
@@ -62,8 +62,8 @@ def _tables(source: bytes) -> dict[str, Any]:
 
 def contradictions(site: SiteFile) -> list[str]:
     """Return a line for each entry that names something the file does not have, or cannot be as it says."""
-    found = [*_sources(site), *_partitions(site), *_scheduler(site), *_detection(site), *_demands(site)]
-    return [*found, *_expressions("account_shapes", site.account_shapes)]
+    lines = [*_sources(site), *_partitions(site), *_scheduler(site), *_detection(site), *_demands(site)]
+    return [*lines, *_expressions("account_shapes", site.account_shapes)]
 
 
 def _expressions(key: str, patterns: Sequence[str]) -> Iterator[str]:
@@ -109,11 +109,11 @@ def _cited(value: object, path: Path) -> Iterator[tuple[Path, list[str]]]:
         for key in type(value).model_fields:
             yield from _cited(getattr(value, key), (*path, key))
     elif isinstance(value, dict):
-        for key, one in value.items():
-            yield from _cited(one, (*path, key))
+        for key, inner in value.items():
+            yield from _cited(inner, (*path, key))
     elif isinstance(value, list):
-        for index, one in enumerate(value):
-            yield from _cited(one, (*path, index))
+        for index, inner in enumerate(value):
+            yield from _cited(inner, (*path, index))
 
 
 def _partitions(site: SiteFile) -> Iterator[str]:

@@ -92,11 +92,11 @@ def filled(line: str, slots: Mapping[str, int]) -> str:
 
 def load() -> list[LaunchFile]:
     """Return every template. Raises `ValueError` with every mistake of the first file that is wrong."""
-    found = []
+    templates = []
     for path in paths():
         with open(path, "rb") as file:
-            found.append(parse(file.read(), path))
-    return found
+            templates.append(parse(file.read(), path))
+    return templates
 
 
 def for_site(site: Site) -> tuple[LaunchTemplate, ...]:

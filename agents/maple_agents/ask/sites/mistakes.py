@@ -36,7 +36,9 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def of_shape(error: ValidationError) -> list[str]:
     """Return a line for each place where a file has not the shape of a `SiteFile`."""
-    return sorted({"%s: %s" % (dotted(one["loc"]) or "file", _what(one)) for one in error.errors(include_url=False)})
+    return sorted(
+        {"%s: %s" % (dotted(mistake["loc"]) or "file", _what(mistake)) for mistake in error.errors(include_url=False)}
+    )
 
 
 def _what(error: Any) -> str:

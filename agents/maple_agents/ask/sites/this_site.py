@@ -32,17 +32,17 @@ class Here(NamedTuple):
         return "%s (%s)" % (self.id, self.why)
 
 
-def here(said: Optional[str], generic: str, environ: Mapping[str, str] = os.environ, hostname: str = "") -> Here:
-    """Return the site that commands are about. *said*: on the command line. *generic*: where nothing tells.
+def here(wanted: Optional[str], generic: str, environ: Mapping[str, str] = os.environ, hostname: str = "") -> Here:
+    """Return the site that commands are about. *wanted*: on the command line. *generic*: where nothing tells.
 
     *hostname*: this machine's, "" for what it calls itself.
     """
-    if said:
-        return Here(said, SAID, "--site")
+    if wanted:
+        return Here(wanted, SAID, "--site")
     order = ("qsub", "sbatch") if generic.endswith("pbs") else ("sbatch", "qsub")
-    found = installed(order, environ)
-    if found is not None:
-        return Here(found.site.id, INSTALLED, "installed below %s" % prefix_of(found.conf), found.site, found.policy)
+    front = installed(order, environ)
+    if front is not None:
+        return Here(front.site.id, INSTALLED, "installed below %s" % prefix_of(front.conf), front.site, front.policy)
     return _detected(environ, hostname or os.uname().nodename) or Here(
         generic, GENERIC, "not described yet; maple site init drafts a description"
     )
@@ -56,9 +56,9 @@ def _detected(environ: Mapping[str, str], hostname: str) -> Optional[Here]:
     if by_name is not None:
         return Here(by_name, DETECTED, "detected by the name or environment of %s" % hostname)
     for name, where in cluster_names(environ):
-        found = detect(environ, hostname, name)
-        if found is not None:
-            return Here(found, DETECTED, "detected: %s is %s" % (where, name))
+        site_id = detect(environ, hostname, name)
+        if site_id is not None:
+            return Here(site_id, DETECTED, "detected: %s is %s" % (where, name))
     return None
 
 
@@ -72,11 +72,11 @@ _SLURM = ("/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/run/slurm/con
 def cluster_names(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield each name, and what it is: of configuration files first, then as Slurm's controller says it."""
     slurm = environ.get("SLURM_CONF")
-    said = False
+    is_named = False
     for path in (slurm,) if slurm else _SLURM:
         name = _value(path, rb"(?im)^[ \t]*ClusterName[ \t]*=[ \t]*([\w.-]+)")
         if name:
-            said = True
+            is_named = True
             yield name.lower(), "ClusterName in %s" % path
             break
     server = environ.get("PBS_SERVER") or _value(
@@ -84,7 +84,7 @@ def cluster_names(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     )
     if server:
         yield server, "PBS_SERVER"
-    name = "" if said else _asked(environ)
+    name = "" if is_named else _asked(environ)
     if name:
         yield name, "ClusterName of scontrol show config"
 
@@ -154,8 +154,8 @@ def _policy(conf: Mapping[str, str]) -> Policy:
 def prefix_of_front(environ: Mapping[str, str] = os.environ) -> str:
     """Return the prefix of the installation whose front is on PATH, "" where there is none."""
     paths = (front_conf(command, environ) for command in COMMANDS)
-    found = next((path for path in paths if path), "")
-    return prefix_of(found)
+    front = next((path for path in paths if path), "")
+    return prefix_of(front)
 
 
 def prefix_of(conf: str) -> str:

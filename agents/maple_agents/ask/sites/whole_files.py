@@ -29,9 +29,9 @@ def whole(site_id: str) -> SiteFile | None:
     of, kept = checked_by_this(source), kept_in("%s.whole" % site_id)
     try:
         with open(kept, "rb") as file:
-            told = json.load(file)
-        if told["of"] == of:
-            return cast("SiteFile", _read(told["file"]))
+            table = json.load(file)
+        if table["of"] == of:
+            return cast("SiteFile", _read(table["file"]))
     except (OSError, ValueError, LookupError, TypeError):
         pass  # not there yet, or not ours: check the file
     plain = _checked(source, path(site_id))
@@ -59,20 +59,20 @@ def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return {"table": {name: _plain(getattr(value, name)) for name in type(value).model_fields}}
     if isinstance(value, dict):
-        return {"names": {name: _plain(one) for name, one in value.items()}}
+        return {"names": {name: _plain(inner) for name, inner in value.items()}}
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [_plain(inner) for inner in value]
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
 def _read(value: Any) -> Any:
     if isinstance(value, list):
-        return [_read(one) for one in value]
+        return [_read(inner) for inner in value]
     if not isinstance(value, dict):
         return value
     if "names" in value:
-        return {name: _read(one) for name, one in value["names"].items()}
-    return SimpleNamespace(**{name: _read(one) for name, one in value["table"].items()})
+        return {name: _read(inner) for name, inner in value["names"].items()}
+    return SimpleNamespace(**{name: _read(inner) for name, inner in value["table"].items()})
 
 
 __all__ = ["whole"]

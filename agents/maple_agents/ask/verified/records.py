@@ -53,10 +53,10 @@ def stale(record: Mapping[str, Any], now: Inputs, frameworks: Mapping[str, str |
     if not isinstance(then, dict):
         return ["the form of records"]
     current = as_table(now)
-    found = [word for name, word in _WORDS.items() if _said(then, name) != current[name]]
+    changes = [word for name, word in _WORDS.items() if _said(then, name) != current[name]]
     if frameworks is not None and record.get("frameworks") != dict(frameworks):
-        found.append("the versions of the frameworks")
-    return found
+        changes.append("the versions of the frameworks")
+    return changes
 
 
 _WORDS = {
@@ -89,14 +89,14 @@ def digest(content: bytes) -> str:
 
 def of_files(paths: Sequence[bytes]) -> dict[str, str]:
     """Return the hash of each file, "" for one that cannot be read."""
-    found = {}
+    hashes = {}
     for path in paths:
         try:
             with open(path, "rb") as file:
-                found[os.fsdecode(path)] = digest(file.read())
+                hashes[os.fsdecode(path)] = digest(file.read())
         except (OSError, ValueError):
-            found[os.fsdecode(path)] = ""
-    return found
+            hashes[os.fsdecode(path)] = ""
+    return hashes
 
 
 def save(record: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> str | None:
@@ -126,8 +126,8 @@ def load_all(environ: Mapping[str, str] = os.environ) -> list[dict[str, Any]]:
     """Return every record of the user's that can be read, the newest first."""
     own = own_folder(environ)
     folder = os.path.join(own, "records") if own else ""
-    found = [record for name in names_in(folder) if (record := _read(os.path.join(folder, name))) is not None]
-    return sorted(found, key=lambda record: str(record.get("made_at", "")), reverse=True)
+    records = [record for name in names_in(folder) if (record := _read(os.path.join(folder, name))) is not None]
+    return sorted(records, key=lambda record: str(record.get("made_at", "")), reverse=True)
 
 
 def of_template(site: str, template: str, environ: Mapping[str, str] = os.environ) -> dict[str, Any] | None:
@@ -221,10 +221,10 @@ class Interrupted(BaseException):
 
 def miniapps_folder() -> str:
     """Return the folder of the mini-apps. Raises `CannotVerify` where they are not installed."""
-    found = importlib.util.find_spec("maple_miniapps")
-    if found is None or not found.origin:
+    spec = importlib.util.find_spec("maple_miniapps")
+    if spec is None or not spec.origin:
         raise CannotVerify("the mini-apps are not installed", "install all of maple-hpc")
-    return os.path.dirname(os.path.abspath(found.origin))
+    return os.path.dirname(os.path.abspath(spec.origin))
 
 
 def miniapps_digest() -> str:
@@ -278,7 +278,7 @@ def read_value(path: str, most: int = 1 << 20) -> dict[str, Any] | None:
     """Return the table in a JSON file, None where there is none or it is no table."""
     try:
         with open(path, "rb") as file:
-            found = json.loads(file.read(most))
+            table = json.loads(file.read(most))
     except (OSError, ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return table if isinstance(table, dict) else None

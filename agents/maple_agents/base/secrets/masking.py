@@ -103,7 +103,7 @@ def _value(name: str, value: str) -> str:
     """Return what may be shown of the value behind a secret's name."""
     kept = _kept(value)
     own = value[: len(value) - len(kept)]
-    if _is_done(value) or any(is_harmless(name, _unquoted(one)) for one in (value, own)):
+    if _is_done(value) or any(is_harmless(name, _unquoted(part)) for part in (value, own)):
         return value
     return _quoted(own) + kept
 
@@ -126,9 +126,9 @@ def _if_like_one(match: re.Match[str]) -> str:
     plain = _unquoted(value).rstrip(".!?)")
     if _is_done(value) or is_harmless(name, plain):
         return match[0]
-    told = is_password(name) and bool(match["verb"]) and (value[0] in "\"'" or plain.lower() not in SAYS)
-    mixed = any(one.isdigit() for one in plain) and any(one.isalpha() for one in plain)
-    return _with(match, _quoted(value)) if told or mixed and len(plain) >= _least(name) else match[0]
+    is_given = is_password(name) and bool(match["verb"]) and (value[0] in "\"'" or plain.lower() not in SAYS)
+    mixed = any(letter.isdigit() for letter in plain) and any(letter.isalpha() for letter in plain)
+    return _with(match, _quoted(value)) if is_given or mixed and len(plain) >= _least(name) else match[0]
 
 
 def _least(name: str) -> int:
@@ -146,17 +146,17 @@ def _if_random(match: re.Match[str]) -> str:
 def _looks_random(word: str) -> bool:
     """Return whether small letters, capitals and digits follow each other as in random base 62, not as in a name."""
     piece = max(re.split(r"[^A-Za-z0-9]", word), key=len)
-    kinds = [one.isdigit() + 2 * one.isupper() for one in piece]
+    kinds = [letter.isdigit() + 2 * letter.isupper() for letter in piece]
     if len(piece) < 20 or len(set(kinds)) < 3 or piece.startswith(("ZN", "Z1", "Z2")):
         return False
-    changes = [one != other for one, other in zip(kinds, kinds[1:], strict=False)].count(True)
+    changes = [kind != other for kind, other in zip(kinds, kinds[1:], strict=False)].count(True)
     return changes >= 0.45 * (len(piece) - 1)
 
 
 def _user(match: re.Match[str]) -> str:
     """Mask the password of a shapes.URL, and a user's name that is a token."""
     user = match["user"] if match["user"] is not None else match["alone"]
-    shown = MASK if len(user) >= 16 and any(one.isdigit() for one in user) else user
+    shown = MASK if len(user) >= 16 and any(letter.isdigit() for letter in user) else user
     password = match["password"]
     if password is None:
         return f"{match['scheme']}{shown}@"
@@ -175,7 +175,7 @@ def _quoted(value: str) -> str:
     if "\n" in value:  # `|` and lines below it, or three quotes around several
         first, indent, *_ = re.split(r"\n([ \t]*)", value, maxsplit=1)
         return (first if first in _BLOCK else MASK) + ("\n" + indent + MASK) * value.count("\n")
-    quote = next((one for one in ('\\"', '"', "'") if value.startswith(one)), "")
+    quote = next((mark for mark in ('\\"', '"', "'") if value.startswith(mark)), "")
     return quote + MASK + (quote if len(value) > len(quote) and value.endswith(quote) else "")
 
 

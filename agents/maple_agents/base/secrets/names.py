@@ -164,7 +164,7 @@ class Shape(NamedTuple):
 def masked_by_shape(text: str, mask: str) -> str:
     """Return *text* with *mask* in place of every secret that has one of the shapes."""
     for shape in shapes():
-        if not shape.holds or any(one in text for one in shape.holds):
+        if not shape.holds or any(literal in text for literal in shape.holds):
             text = shape.pattern.sub(lambda match: _without(match, mask), text)
     return text
 
@@ -177,9 +177,9 @@ def shapes() -> tuple[Shape, ...]:
 
 def known() -> Iterator[tuple[str, re.Pattern[str]]]:
     """Yield all that are in the file, with their detectors."""
-    for one in _data()["shapes"]:
-        flags = sum(flag for letter, flag in (("i", re.I), ("x", re.X)) if letter in one["flags"])
-        yield one["detector"], re.compile(one["pattern"], flags)
+    for row in _data()["shapes"]:
+        flags = sum(flag for letter, flag in (("i", re.I), ("x", re.X)) if letter in row["flags"])
+        yield row["detector"], re.compile(row["pattern"], flags)
 
 
 @lru_cache(1)
@@ -197,8 +197,8 @@ def _data() -> dict:  # type: ignore[type-arg]
 
 def _without(match: re.Match[str], mask: str) -> str:
     """Return a match without its secret: the longest group that can be one, else all but what stands around it."""
-    group = max(range(len(match.groups()) + 1), key=lambda one: len(match[one] or "") if one else 0)
+    group = max(range(len(match.groups()) + 1), key=lambda index: len(match[index] or "") if index else 0)
     start, end = match.span(group) if group and len(match[group] or "") >= _LEAST else match.span()
     core = match.string[start:end].strip(" \t\r\n\"'=:")
-    random = any(one.isdigit() for one in core) and any(one.isalpha() for one in core)
+    random = any(letter.isdigit() for letter in core) and any(letter.isalpha() for letter in core)
     return match[0].replace(core, mask) if random else match[0]  # "APACHE": a word

@@ -128,12 +128,12 @@ def _hits(words: Sequence[str], name: str) -> int:
 @cache
 def _known() -> dict[str, frozenset[str]]:
     """Return the words by which each language is recognised: frequent ones, and those of its lexicon."""
-    found = {}
+    languages = {}
     for name in (*texts("foreign"), *_FREQUENT):
         own = {phrase for phrase in table(texts("foreign").get(name, "")) if " " not in phrase and len(phrase) > 2}
-        found[name] = frozenset(own | listed(_FREQUENT.get(name, ""))) - _ENGLISH - _SHARED
-    found.pop("English")
-    return found
+        languages[name] = frozenset(own | listed(_FREQUENT.get(name, ""))) - _ENGLISH - _SHARED
+    languages.pop("English")
+    return languages
 
 
 _SHARED = listed(texts("foreign_shared")["shared"])
@@ -180,22 +180,28 @@ def _spread(start: int, end: int, size: int) -> list[int]:
 def _replacements(text: str, name: str, kept: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
     pattern, phrases = _lexicon(name)
     fixed = sorted([*kept, *(match.span() for match in _KEPT.finditer(apart(text)))])
-    found = []
+    replaced = []
     for match in pattern.finditer(text):
         start, end = match.span()
         if any(begin < end and start < stop for begin, stop in fixed):
             continue
         wide = _PUNCTUATION.get(match.group())
         words = wide if wide is not None else phrases[" ".join(match.group().lower().split())].strip("-")
-        found.append((start, end, words if wide is not None or not _CJK.match(match.group()) else " %s " % words))
-    return found
+        replaced.append((start, end, words if wide is not None or not _CJK.match(match.group()) else " %s " % words))
+    return replaced
 
 
 @cache
 def _lexicon(name: str) -> tuple[re.Pattern[str], dict[str, str]]:
     phrases = table(texts("foreign")[name].lower() if name != "Chinese" else texts("foreign")[name])
     longest = sorted(phrases, key=len, reverse=True)
-    each = [re.escape(one) if _CJK.search(one) else r"(?<![\w'-])%s(?![\w'-])" % re.escape(one) for one in longest]
-    each = [one.replace(r"(?![\w'-])", "") if one.endswith(r"'(?![\w'-])") or r"\.(?!" in one else one for one in each]
-    each = [one.replace(r"\ ", r"[ \t]+") for one in each]
+    each = [
+        re.escape(phrase) if _CJK.search(phrase) else r"(?<![\w'-])%s(?![\w'-])" % re.escape(phrase)
+        for phrase in longest
+    ]
+    each = [
+        phrase.replace(r"(?![\w'-])", "") if phrase.endswith(r"'(?![\w'-])") or r"\.(?!" in phrase else phrase
+        for phrase in each
+    ]
+    each = [phrase.replace(r"\ ", r"[ \t]+") for phrase in each]
     return re.compile("|".join([*each, _WIDE.pattern]), re.IGNORECASE), phrases

@@ -39,7 +39,7 @@ OPTION = "option"  # of a launcher, that nobody carries over
 FROM = "from"  # the cluster that something comes from
 
 
-class Found(NamedTuple):
+class Hit(NamedTuple):
     """A match of a pattern: the named groups, and the first and last word it covers."""
 
     groups: dict[str, str]
@@ -63,10 +63,10 @@ class Line:
             at += len(word.lex) + 1
         self.text = " " + " ".join(parts) + " "
 
-    def find(self, pattern: str) -> Iterator[Found]:
+    def find(self, pattern: str) -> Iterator[Hit]:
         """Yield the matches of *pattern* between blanks, from left to right."""
         for match in _compiled(pattern).finditer(self.text):
-            yield Found(match.groupdict(), self.at(match.start()), self.at(match.end() - 1), match)
+            yield Hit(match.groupdict(), self.at(match.start()), self.at(match.end() - 1), match)
 
     def at(self, offset: int) -> int:
         """Return the index of the word at an offset of `text`."""
@@ -80,9 +80,9 @@ class Line:
         """Return the characters of the request from one word to another."""
         return self.words[first].start, self.words[last].end
 
-    def group(self, found: Found, name: str) -> tuple[int, int]:
+    def group(self, match: Hit, name: str) -> tuple[int, int]:
         """Return the words of a named group of a match: the first and the last."""
-        return self.at(found.match.start(name)), self.at(found.match.end(name) - 1)
+        return self.at(match.match.start(name)), self.at(match.match.end(name) - 1)
 
     def before(self, first: int, many: int = 4) -> str:
         """Return the lexemes before a word, with blanks around."""
@@ -209,8 +209,8 @@ def with_commas(text: str, plain: str, known: Known) -> str:
     kinds = [list(_kinds(piece, plain, known)) for piece in pieces]
     if not any(_is_list(kind) for kind in kinds):
         return text
-    for piece, found in zip(pieces, kinds, strict=True):
-        if _is_list(found) or found[0]:  # where one list stands, "nodes/4h/abc123" goes on with it
+    for piece, kind in zip(pieces, kinds, strict=True):
+        if _is_list(kind) or kind[0]:  # where one list stands, "nodes/4h/abc123" goes on with it
             listed = _SEPARATES.sub(",", text[piece.start() : piece.end()])
             text = text[: piece.start()] + listed + text[piece.end() :]
     return text

@@ -25,8 +25,8 @@ def listed(text: str) -> frozenset[str]:
 
 def table(text: str) -> dict[str, str]:
     """Return what each phrase means. A line of *text* is a meaning, a colon, and its phrases between commas."""
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for line in text.strip().splitlines():
         meaning, _, phrases = line.partition(":")
-        found.update({phrase.strip(): meaning.strip() for phrase in phrases.split(",") if phrase.strip()})
-    return found
+        meanings.update({phrase.strip(): meaning.strip() for phrase in phrases.split(",") if phrase.strip()})
+    return meanings

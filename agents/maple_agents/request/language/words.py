@@ -83,10 +83,10 @@ def plain(text: str) -> str:
 
 def tokens(text: str) -> list[Token]:
     """Return the words of a plain *text* in their order."""
-    found: list[Token] = []
+    joined: list[Token] = []
     for piece in _PIECE.finditer(text):
-        found += _of_piece(piece.group(), piece.start())
-    return _joined(found)
+        joined += _of_piece(piece.group(), piece.start())
+    return _joined(joined)
 
 
 def _of_piece(piece: str, at: int) -> Iterator[Token]:
@@ -213,11 +213,11 @@ _KEYS = _WORDS["keys"]
 
 @cache
 def _table() -> dict[str, str]:
-    found = {word: word for word in _KEYS.split()}
+    keys = {word: word for word in _KEYS.split()}
     for line in _ALIKE.strip().splitlines():
         key, _, others = line.partition(":")
-        found.update(dict.fromkeys([key, *others.split()], key))
-    return found
+        keys.update(dict.fromkeys([key, *others.split()], key))
+    return keys
 
 
 @cache
@@ -226,18 +226,18 @@ def _slips() -> dict[str, str]:
 
     Of four letters only with two swapped: "noed", "gpsu".
     """
-    found: dict[str, str] = {}
+    slips: dict[str, str] = {}
     for word, key in _table().items():
         if len(word) == 4:
-            found.update(dict.fromkeys((word[0] + word[2] + word[1] + word[3], word[:2] + word[3] + word[2]), key))
+            slips.update(dict.fromkeys((word[0] + word[2] + word[1] + word[3], word[:2] + word[3] + word[2]), key))
         if len(word) < 5:
             continue
         for at in range(1, len(word)):
-            found.setdefault(word[:at] + word[at + 1 :], key)
-            found.setdefault(word[:at] + word[at] + word[at:], key)
+            slips.setdefault(word[:at] + word[at + 1 :], key)
+            slips.setdefault(word[:at] + word[at] + word[at:], key)
             if at + 1 < len(word):
-                found.setdefault(word[:at] + word[at + 1] + word[at] + word[at + 2 :], key)
-    return {slip: key for slip, key in found.items() if slip not in _table() and slip not in _REAL and len(slip) > 3}
+                slips.setdefault(word[:at] + word[at + 1] + word[at] + word[at + 2 :], key)
+    return {slip: key for slip, key in slips.items() if slip not in _table() and slip not in _REAL and len(slip) > 3}
 
 
 _REAL = listed(_WORDS["real"])

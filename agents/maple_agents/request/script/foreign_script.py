@@ -50,12 +50,12 @@ def at_site(job: Job, site: Site, site_id: str, notes: tuple[str, ...] = ()) -> 
     if not lines:
         raise Refused(_nothing(state.plan.unread))
     wrong = tuple(sorted({finding.code for finding in state.proven()}))
-    said = slots(job, state.plan, lines, body.commands, site_id)
+    own = slots(job, state.plan, lines, body.commands, site_id)
     return Foreign(
         job.source,
         job.submission.scheduler,
         site_id,
-        said,
+        own,
         regions(job, body, lines),
         lines,
         job,
@@ -139,24 +139,24 @@ def readable(script: bytes) -> tuple[bytes, tuple[str, ...]]:
     if b"\0" in script:
         raise Refused("line %d: a NUL byte: this is no text" % (script[: script.index(b"\0")].count(b"\n") + 1))
     source = script.replace(b"\r\n", b"\n")
-    said, shell = interpreter(source)
-    if said and not shell:
-        raise Refused("line 1: a script of %s: only those of bash and its kind are read" % _name(said))
+    shebang, shell = interpreter(source)
+    if shebang and not shell:
+        raise Refused("line 1: a script of %s: only those of bash and its kind are read" % _name(shebang))
     if source == script:
         return source, ()
     return source, ("the line ends of Windows became those of Unix: schedulers refuse the others",)
 
 
-def _name(said: bytes) -> str:
-    words = [word for word in said.split() if not word.startswith(b"-")]
-    last = words[1] if len(words) > 1 and os.path.basename(words[0]) == b"env" else words[0] if words else said
+def _name(shebang: bytes) -> str:
+    words = [word for word in shebang.split() if not word.startswith(b"-")]
+    last = words[1] if len(words) > 1 and os.path.basename(words[0]) == b"env" else words[0] if words else shebang
     return os.path.basename(last).decode("utf-8", "backslashreplace")
 
 
-def scheduler_of(source: bytes, said: str | None = None) -> str:
-    """Return "slurm" or "pbs": what was *said*, else by the directives, and by the words where both or none stand."""
-    if said in SCHEDULERS:
-        return said
+def scheduler_of(source: bytes, wanted: str | None = None) -> str:
+    """Return "slurm" or "pbs": what was *wanted*, else by the directives, and by the words where both or none stand."""
+    if wanted in SCHEDULERS:
+        return wanted
     lines = source.split(b"\n")
     directives = {name: sum(line.startswith(mark) for line in lines) for name, mark in SCHEDULERS.items()}
     named = [name for name, count in directives.items() if count]
@@ -204,7 +204,7 @@ def origin(job: Job, sites: list[Site]) -> str:
     here = [site for site in sites if site.id in points]
     for site_id, count in (*_placed(job, here), *_launched(job, here), *_signalled(job, here)):
         points[site_id] += count
-    best = sorted(points.items(), key=lambda one: -one[1])
+    best = sorted(points.items(), key=lambda pair: -pair[1])
     if not best or best[0][1] < ENOUGH or (len(best) > 1 and best[1][1] == best[0][1]):
         return ""
     return best[0][0]
@@ -245,9 +245,9 @@ def _signalled(job: Job, sites: list[Site]) -> list[tuple[str, int]]:
     modules = "\n".join(_MODULE.findall(body))
     out: list[tuple[str, int]] = []
     for signal in signals():
-        said = {"text": body, "module": modules}.get(signal.where)
-        if said is None:
-            said = (job.settings.value(signal.where) or b"").decode("utf-8", "replace")
-        if signal.site in known and said and re.search(signal.pattern, said):
+        text = {"text": body, "module": modules}.get(signal.where)
+        if text is None:
+            text = (job.settings.value(signal.where) or b"").decode("utf-8", "replace")
+        if signal.site in known and text and re.search(signal.pattern, text):
             out.append((signal.site, signal.points))
     return out

@@ -14,7 +14,7 @@ from maple_submit_filter.types.text import NUL
 from maple_submit_filter.types.text import Text as Value
 
 from .parts import Launch, Words
-from .walk import Found, Text, bare, context, found
+from .walk import FoundCommand, Text, bare, context, found
 
 OF_TASK = re.compile(  # what only a task can say of itself
     rb"SLURM_(?:PROCID|LOCALID|NODEID)|PALS_(?:RANKID|LOCAL_RANKID|NODEID|LOCAL_SIZE)|PMIX?_(?:RANK|LOCAL_RANK|SIZE|"
@@ -27,7 +27,7 @@ class Body(NamedTuple):
     """A script taken apart: its commands, and the texts in it."""
 
     source: bytes
-    commands: list[Found]
+    commands: list[FoundCommand]
     texts: list[Text]
 
 
@@ -87,8 +87,8 @@ def _is_small(step: Step, text: Text | None, source: bytes) -> bool:
             spans = [step.span, *([text.span] if text is not None else [])]
             return all(OF_TASK.search(source, *span) is None for span in spans)
         return step.tasks == 1 and all((group.declared or 1) == 1 for group in step.groups)
-    told = agent.option("nproc-per-node", "num-processes", "num-gpus") is not None
-    return told and bool(step.groups) and step.nodes == 1 and all(group.declared == 1 for group in step.groups)
+    counted = agent.option("nproc-per-node", "num-processes", "num-gpus") is not None
+    return counted and bool(step.groups) and step.nodes == 1 and all(group.declared == 1 for group in step.groups)
 
 
 def written(value: Value) -> list[Span]:

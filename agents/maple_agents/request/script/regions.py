@@ -12,7 +12,7 @@ from maple_submit_filter.types.job import Job, line_of
 from ...base.tables import Part, paths, read
 from .launches import Body
 from .parts import Kind, Launch, Region
-from .walk import DECLARING, Found, Given, bare, given
+from .walk import DECLARING, FoundCommand, Given, bare, given
 
 RANKS = frozenset(
     b"RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK GROUP_RANK WORLD_RANK MASTER_ADDR MASTER_PORT".split()
@@ -49,11 +49,11 @@ def is_transport(name: bytes) -> bool:
 
 def regions(job: Job, body: Body, launches: tuple[Launch, ...]) -> tuple[Region, ...]:
     """Return the parts in order. Parts may lie within each other: a scheduler's command within a rendezvous."""
-    found = [*_directives(job), *_launches(launches, job.source)]
+    parts = [*_directives(job), *_launches(launches, job.source)]
     for command in body.commands:
-        found += _of_command(command, job.source)
-    found += [_region("rendezvous", each.span, job.source, each.name) for each in _rank_settings(body)]
-    return tuple(sorted(set(found), key=lambda region: (region.span, region.kind)))
+        parts += _of_command(command, job.source)
+    parts += [_region("rendezvous", each.span, job.source, each.name) for each in _rank_settings(body)]
+    return tuple(sorted(set(parts), key=lambda region: (region.span, region.kind)))
 
 
 def _rank_settings(body: Body) -> list[Given]:
@@ -87,16 +87,18 @@ def _launches(launches: tuple[Launch, ...], source: bytes) -> list[Region]:
     return [_region("launch", span, source, word.name.encode()) for word in words for span in word.spans]
 
 
-def _of_command(one: Found, source: bytes) -> list[Region]:
+def _of_command(command: FoundCommand, source: bytes) -> list[Region]:
     """Return what one command is, or each variable that it sets."""
-    name = bare(source, one.command.words[0]).rsplit(b"/", 1)[-1] if one.command.words else b""
-    text = source[one.command.span.start : one.command.span.end]
+    name = bare(source, command.command.words[0]).rsplit(b"/", 1)[-1] if command.command.words else b""
+    text = source[command.command.span.start : command.command.span.end]
     if name in _MODULES or _INIT.match(text):
-        return [_region("module", one.command.span, source, name)]
+        return [_region("module", command.command.span, source, name)]
     if name in COMMANDS:
-        return [_region("command", one.command.span, source, name)]
+        return [_region("command", command.command.span, source, name)]
     if name and name not in DECLARING:
         return []
     return [
-        _region("transport", each.span, source, each.name) for each in given(source, [one]) if is_transport(each.name)
+        _region("transport", each.span, source, each.name)
+        for each in given(source, [command])
+        if is_transport(each.name)
     ]

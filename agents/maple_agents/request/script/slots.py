@@ -21,7 +21,7 @@ from maple_submit_filter.types.settings import Setting, Settings
 from ...base.quantities import clock
 from ...base.slots import LAUNCHERS, Name, Origin, Slot, Slots
 from .parts import Launch
-from .walk import Found, bare
+from .walk import FoundCommand, bare
 
 _SPLIT = re.compile(
     rb"--(?:tensor[-_](?:model[-_])?parallel(?:[-_]size)?|pipeline[-_](?:model[-_])?parallel(?:[-_]size)?|tp|pp|tp[-_]size"
@@ -43,11 +43,11 @@ _ENVIRONMENT = re.compile(rb"^(?:source|\.)[ \t]+(\S*?)/bin/activate\b|^(?:conda
 _IMAGES = ("image", "container-image")
 
 
-def slots(job: Job, plan: LaunchPlan, launches: tuple[Launch, ...], commands: list[Found], site: str) -> Slots:
+def slots(job: Job, plan: LaunchPlan, launches: tuple[Launch, ...], commands: list[FoundCommand], site: str) -> Slots:
     """Return the slots that the script says. *site*: the cluster it was written for, "" unknown."""
-    found = [*_of_request(job), *_of_layout(job, plan), *_of_program(job, launches), *_of_shell(job, commands)]
+    own = [*_of_request(job), *_of_layout(job, plan), *_of_program(job, launches), *_of_shell(job, commands)]
     where = [Slot("site", site, Origin("script", "the script's own signs"))] if site else []
-    return Slots([*where, *found])
+    return Slots([*where, *own])
 
 
 def main(launches: tuple[Launch, ...]) -> Launch | None:
@@ -80,15 +80,15 @@ def _clocked(value: bytes, scheduler: str, length: int) -> int:
 
 def _of_layout(job: Job, plan: LaunchPlan) -> Iterator[Slot]:
     given = plan.allocation
-    said = next(
+    setting = next(
         (setting for setting in map(job.settings.get, _NODES[job.submission.scheduler]) if setting is not None), None
     )
-    if said is not None and given.nodes:
-        yield Slot("nodes", given.nodes, _place(said))
+    if setting is not None and given.nodes:
+        yield Slot("nodes", given.nodes, _place(setting))
     if given.gpus_per_node and _asks_gpus(job) is not None:
         yield Slot("gpus_per_node", given.gpus_per_node, _place(_asks_gpus(job)))
     kinds = {kind.name for kind in given.node_kinds}
-    if len(kinds) == 1 and said is not None:
+    if len(kinds) == 1 and setting is not None:
         yield Slot("gpu", kinds.pop(), Origin("derived", "the partition, queue or constraint"))
 
 
@@ -123,7 +123,7 @@ def _of_program(job: Job, launches: tuple[Launch, ...]) -> Iterator[Slot]:
         yield Slot("program", text, Origin("script", "line %d" % line_of(job.source, start), start, end))
 
 
-def _of_shell(job: Job, commands: list[Found]) -> Iterator[Slot]:
+def _of_shell(job: Job, commands: list[FoundCommand]) -> Iterator[Slot]:
     for name in _IMAGES:
         setting = job.settings.get(name)
         if setting is not None and setting.value:
@@ -139,9 +139,9 @@ def _of_shell(job: Job, commands: list[Found]) -> Iterator[Slot]:
             yield Slot("container", image.decode("utf-8", "replace"), _at(job, command))
 
 
-def _image(one: Found) -> bytes:
+def _image(command: FoundCommand) -> bytes:
     """Return the image that a container runtime of the command is told, b"" none."""
-    words = [bare(b"", word) for word in one.command.words]
+    words = [bare(b"", word) for word in command.command.words]
     for word in words:
         name, equals, value = word.partition(b"=")
         if name in (b"--image", b"--container-image") and equals:
@@ -151,8 +151,8 @@ def _image(one: Found) -> bytes:
     return b""
 
 
-def _at(job: Job, one: Found) -> Origin:
-    start, end = one.command.span
+def _at(job: Job, command: FoundCommand) -> Origin:
+    start, end = command.command.span
     return Origin("script", "line %d" % line_of(job.source, start), start, end)
 
 
@@ -213,11 +213,11 @@ def _of_accelerate(agent: Link, words: Sequence[bytes], source: bytes, read: Rea
         return "zero3" if stage_of == "3" else "fsdp" if any(map(_FSDP.match, words)) else "accelerate-ddp"
     text = _content(config.value.raw, source, read)
     kind = _TYPE.search(text)
-    found = {b"FSDP": "fsdp", b"MULTI_GPU": "accelerate-ddp", b"MULTI_XPU": "accelerate-ddp", b"MEGATRON_LM": "3d"}
+    paradigms = {b"FSDP": "fsdp", b"MULTI_GPU": "accelerate-ddp", b"MULTI_XPU": "accelerate-ddp", b"MEGATRON_LM": "3d"}
     if kind is not None and kind[1] == b"DEEPSPEED":
         stage_in = _STAGE.search(text)
         return "zero" + stage_in[1].decode() if stage_in is not None and stage_in[1] != b"0" else ""
-    return found.get(kind[1], "") if kind is not None else ""
+    return paradigms.get(kind[1], "") if kind is not None else ""
 
 
 def _stage(words: Sequence[bytes], source: bytes, read: Read | None) -> str:
@@ -229,9 +229,9 @@ def _stage(words: Sequence[bytes], source: bytes, read: Read | None) -> str:
         name = match[1] or (words[at + 1] if at + 1 < len(words) else b"")
         if name.startswith(b"-") or not name:
             continue
-        found = _STAGE.search(_content(name, source, read)) or _NAMED.search(name.rsplit(b"/", 1)[-1])
-        if found is not None:
-            return found[1].decode()
+        stage = _STAGE.search(_content(name, source, read)) or _NAMED.search(name.rsplit(b"/", 1)[-1])
+        if stage is not None:
+            return stage[1].decode()
     return ""
 
 

@@ -12,7 +12,7 @@ from maple_submit_filter.types.edits import Span
 DECLARING = frozenset((b"export", b"declare", b"typeset", b"local", b"readonly"))
 
 
-class Found(NamedTuple):
+class FoundCommand(NamedTuple):
     """A simple command. *item*: the list entry it stands in. *top*: the first byte of the script's own entry.
 
     *whole*: the entry is nothing else. *group*: the list, with *siblings* entries. *inside*: it stands in `$( )`.
@@ -36,7 +36,7 @@ class Given(NamedTuple):
     name: bytes
     span: Span
     value: Span
-    command: Found | None
+    command: FoundCommand | None
     exported: bool
 
 
@@ -50,19 +50,21 @@ class Text(NamedTuple):
     quote: bytes
 
 
-def found(source: bytes, start: int = 0, end: int | None = None) -> list[Found]:
+def found(source: bytes, start: int = 0, end: int | None = None) -> list[FoundCommand]:
     """Return every simple command of the source, in order."""
     program = parse(source, start, end)
-    out: list[Found] = []
+    out: list[FoundCommand] = []
     for item in program.items:
         out += _within(
             item,
-            Found(_NO_COMMAND, item.command.span, item.command.span, False, program.span, len(program.items), False),
+            FoundCommand(
+                _NO_COMMAND, item.command.span, item.command.span, False, program.span, len(program.items), False
+            ),
         )
-    return sorted(out, key=lambda one: one.command.span)
+    return sorted(out, key=lambda command: command.command.span)
 
 
-def _within(node: object, place: Found) -> Iterator[Found]:
+def _within(node: object, place: FoundCommand) -> Iterator[FoundCommand]:
     """Yield the simple commands of a part of the tree; *place* tells where it stands, but for the command."""
     if isinstance(node, Item) and isinstance(node.command, Simple):
         yield place._replace(command=node.command, whole=True)
@@ -83,13 +85,13 @@ def _within(node: object, place: Found) -> Iterator[Found]:
         yield from _children(node, place)
 
 
-def _children(node: tuple[object, ...], place: Found) -> Iterator[Found]:
+def _children(node: tuple[object, ...], place: FoundCommand) -> Iterator[FoundCommand]:
     for child in node:
         if isinstance(child, tuple):
             yield from _within(child, place)
 
 
-def given(source: bytes, commands: list[Found]) -> list[Given]:
+def given(source: bytes, commands: list[FoundCommand]) -> list[Given]:
     """Return every variable that one of the commands gives a value, in order."""
     out: list[Given] = []
     for command in commands:
@@ -100,17 +102,17 @@ def given(source: bytes, commands: list[Found]) -> list[Given]:
     return sorted(out, key=lambda each: each.span)
 
 
-def _assigned(each: Assignment, one: Found, declares: bool) -> Given:
+def _assigned(each: Assignment, command: FoundCommand, declares: bool) -> Given:
     start = each.span.start + len(each.name) + (2 if each.append else 1)
-    return Given(each.name, each.span, Span(start, each.span.end), one, declares)
+    return Given(each.name, each.span, Span(start, each.span.end), command, declares)
 
 
-def _declared(source: bytes, word: Word, one: Found) -> list[Given]:
+def _declared(source: bytes, word: Word, command: FoundCommand) -> list[Given]:
     text = source[word.span.start : word.span.end]
     name, equals, _ = text.partition(b"=")
     if not equals or not name.replace(b"_", b"a").isalnum():
         return []
-    return [Given(name, word.span, Span(word.span.start + len(name) + 1, word.span.end), one, True)]
+    return [Given(name, word.span, Span(word.span.start + len(name) + 1, word.span.end), command, True)]
 
 
 def bare(source: bytes, word: Word) -> bytes:
@@ -139,7 +141,12 @@ def _quoted(source: bytes, word: Word) -> list[Text]:
     text = source[word.span.start : word.span.end]
     for quote in (b"'", b'"'):
         inner = text[1:-1]
-        if len(text) > 2 and text.startswith(quote) and text.endswith(quote) and any(one in inner for one in b" \n"):
+        if (
+            len(text) > 2
+            and text.startswith(quote)
+            and text.endswith(quote)
+            and any(blank in inner for blank in b" \n")
+        ):
             unescaped = inner.replace(b"\\" + quote, b"") if quote == b'"' else inner
             if quote in unescaped and quote == b"'":
                 return []

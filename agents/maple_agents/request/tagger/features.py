@@ -33,7 +33,7 @@ def _of(
     pieces: Sequence[Piece], own: Sequence[tuple[int, ...]], heads: Sequence[int], at: int, sentence: tuple[int, int]
 ) -> list[int]:
     edge, last = _head(_EDGE.text), len(pieces)
-    rows = [one & _MASK for one in own[at]]
+    rows = [feature & _MASK for feature in own[at]]
     for place, offset in enumerate(_NEAR, 1):
         beside = at + offset
         inside = 0 <= beside < last
@@ -41,9 +41,9 @@ def _of(
         if not inside:
             rows.append((edge ^ salt) & _MASK)
         elif abs(offset) == 1:
-            rows += [((one ^ salt) * _MIX >> 7) & _MASK for one in own[beside]]
+            rows += [((feature ^ salt) * _MIX >> 7) & _MASK for feature in own[beside]]
         else:
-            rows += [((one ^ salt) * _MIX >> 7) & _MASK for one in own[beside][:2]]
+            rows += [((feature ^ salt) * _MIX >> 7) & _MASK for feature in own[beside][:2]]
     left, right = heads[at - 1] if at else edge, heads[at + 1] if at + 1 < last else edge
     before = heads[at - 2] if at > 1 else edge
     behind = heads[at + 2] if at + 2 < last else edge
@@ -56,12 +56,13 @@ def _of(
         ((right * 37 + behind * 41 + shape) * _MIX >> 9) & _MASK,
         (0x51ED + pieces[at].glued * 977 + shape * 3) & _MASK,
     ]
-    rows += [((heads[one] ^ 0x77777777) * _MIX >> 8) & _MASK for one in range(max(0, at - _FAR), max(0, at - 3))]
+    rows += [((heads[place] ^ 0x77777777) * _MIX >> 8) & _MASK for place in range(max(0, at - _FAR), max(0, at - 3))]
     first, end = sentence
     rows += [
-        ((heads[one] ^ 0x33333333) * _MIX >> 8) & _MASK for one in range(max(first, at - _REACH), max(first, at - 3))
+        ((heads[place] ^ 0x33333333) * _MIX >> 8) & _MASK
+        for place in range(max(first, at - _REACH), max(first, at - 3))
     ]
-    rows += [((heads[one] ^ 0x55555555) * _MIX >> 8) & _MASK for one in range(at + 4, min(end, at + _REACH))]
+    rows += [((heads[place] ^ 0x55555555) * _MIX >> 8) & _MASK for place in range(at + 4, min(end, at + _REACH))]
     return rows
 
 

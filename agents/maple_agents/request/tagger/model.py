@@ -53,23 +53,23 @@ def weights() -> Weights:
         raise ValueError("%s: %s" % (FILE.name, error)) from error
     size = len(labels)
     chain = data[-size * size :]
-    steps = tuple(tuple(one - ZERO for one in chain[at * size : (at + 1) * size]) for at in range(size))
+    steps = tuple(tuple(step - ZERO for step in chain[at * size : (at + 1) * size]) for at in range(size))
     return Weights(labels, about["scale"], data[: -size * size], steps)
 
 
 def tag(text: str) -> list[Tagged]:
     """Return the pieces of *text* with the labels that fit best together; nothing of a text that is too long."""
-    found = pieces(text)
-    if not found or len(found) > _MOST:
+    parts = pieces(text)
+    if not parts or len(parts) > _MOST:
         return []
     known = weights()
-    scores = [_scores(rows, known) for rows in features(found)]
+    scores = [_scores(rows, known) for rows in features(parts)]
     likely = [_likely(each) for each in scores]
     ahead = _best(scores, likely, known.chain)
     back = [dict(each) for each in reversed(_best(scores[::-1], likely[::-1], tuple(zip(*known.chain, strict=True))))]
     return [
         _tagged(piece, {label: before[label] + back[at][label] - scores[at][label] for label in before}, known)
-        for at, (piece, before) in enumerate(zip(found, ahead, strict=True))
+        for at, (piece, before) in enumerate(zip(parts, ahead, strict=True))
     ]
 
 
@@ -87,7 +87,7 @@ def _scores(rows: Sequence[int], known: Weights) -> list[int]:
     sums[0::2] = struct.unpack("<%dH" % (width // 2), even.to_bytes(width, "little"))
     sums[1::2] = struct.unpack("<%dH" % (width // 2), odd.to_bytes(width, "little"))
     zero = ZERO * len(rows)
-    return [one - zero for one in sums[:size]]
+    return [total - zero for total in sums[:size]]
 
 
 def _likely(scores: Sequence[int]) -> list[int]:
@@ -98,16 +98,16 @@ def _best(
     scores: Sequence[Sequence[int]], likely: Sequence[Sequence[int]], chain: Sequence[Sequence[int]]
 ) -> list[dict[int, int]]:
     """Return for each piece what the best labelling up to it is worth, by its label."""
-    found: list[dict[int, int]] = []
+    columns: list[dict[int, int]] = []
     for own, labels in zip(scores, likely, strict=True):
-        if not found:
-            found.append({label: own[label] for label in labels})
+        if not columns:
+            columns.append({label: own[label] for label in labels})
             continue
-        before = found[-1].items()
-        found.append(
+        before = columns[-1].items()
+        columns.append(
             {label: own[label] + max(worth + chain[last][label] for last, worth in before) for label in labels}
         )
-    return found
+    return columns
 
 
 def _tagged(piece: Piece, worth: dict[int, int], known: Weights) -> Tagged:

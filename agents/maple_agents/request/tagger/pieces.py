@@ -46,13 +46,13 @@ class Piece(NamedTuple):
 
 def pieces(text: str) -> list[Piece]:
     """Return the pieces of *text* in their order; every character but blanks stands in one of them."""
-    found: list[Piece] = []
+    parts: list[Piece] = []
     for chunk in _CHUNK.finditer(text):
         at = chunk.start()
         for part in _parts(chunk.group()):
-            found.append(Piece(part, at, at + len(part), bool(found) and found[-1].end == at))
+            parts.append(Piece(part, at, at + len(part), bool(parts) and parts[-1].end == at))
             at += len(part)
-    return found
+    return parts
 
 
 @cache

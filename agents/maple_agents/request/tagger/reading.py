@@ -49,7 +49,7 @@ class Span(NamedTuple):
     margin: float
 
 
-class Said(NamedTuple):
+class Tagging(NamedTuple):
     """A span with what it comes to. *value*: in normal form, "" where the grammar makes nothing of it."""
 
     span: Span
@@ -59,7 +59,7 @@ class Said(NamedTuple):
 class Reading(NamedTuple):
     """All that the tagger reads: what holds a slot, and each piece with its label."""
 
-    said: tuple[Said, ...]
+    said: tuple[Tagging, ...]
     pieces: tuple[Tagged, ...]
 
     def held(self, start: int, end: int) -> tuple[str, float]:
@@ -73,8 +73,8 @@ def read(text: str) -> Reading:
     """Return what the tagger reads in *text*."""
     pieces = tag(text)
     english = languages.english(text, ()) if pieces else None
-    said = tuple(Said(span, normal(span.label, _in_english(span, english))) for span in spans(text, pieces))
-    return Reading(said, tuple(pieces))
+    readings = tuple(Tagging(span, normal(span.label, _in_english(span, english))) for span in spans(text, pieces))
+    return Reading(readings, tuple(pieces))
 
 
 def spans(text: str, pieces: Sequence[Tagged]) -> Iterator[Span]:

@@ -17,7 +17,7 @@ from ..language.vocabulary import listed, texts
 from ..site_names import of_files
 from ..unread import is_account
 from .model import OTHER
-from .reading import Reading, Said, Span
+from .reading import Reading, Span, Tagging
 
 _FILLERS = listed(texts("words")["fillers"])
 SURE = 2.0  # margins: below it a span is only a guess, and neither a value nor worth a question
@@ -46,7 +46,7 @@ class Heard(NamedTuple):
 
 
 def heard(
-    text: str, tagger: Reading, unread: Sequence[Unread], said: Slots, site: Site, doubts: Collection[str] = ()
+    text: str, tagger: Reading, unread: Sequence[Unread], known: Slots, site: Site, doubts: Collection[str] = ()
 ) -> Heard:
     """Return what holds of *unread* once the tagger was heard, and what it reads besides.
 
@@ -56,20 +56,20 @@ def heard(
     tagger = tagger._replace(said=tuple(sound))
     slots: list[Slot] = []
     left: list[Unread] = []
-    plain = _is_plain(tagger, said)
-    for one in unread:
-        slot, rest = _settled(one, text, tagger, said.with_more(slots), site) if plain else (None, one)
+    plain = _is_plain(tagger, known)
+    for word in unread:
+        slot, rest = _settled(word, text, tagger, known.with_more(slots), site) if plain else (None, word)
         slots += [slot] if slot else []
         left += [rest] if rest else []
     for own in tagger.said:
-        if _is_only(own, tagger) and _is_new(own, said.with_more(slots), text, left):
+        if _is_only(own, tagger) and _is_new(own, known.with_more(slots), text, left):
             slot = _confirmed(own, site)
             slots += [slot] if slot else []
             left += [] if slot or own.span.label not in _ASKED else [_question(own)]
-    if "account" not in said.with_more(slots) and "account" not in doubts and _demands_account(site):
-        slots += _listed_account(tagger, said.with_more(slots), text)
-    left += _guesses(tagger, said.with_more(slots), text, left) if not site.partitions else []
-    return Heard(tuple(slots), tuple(dict.fromkeys(one for one in left if not _is_told_twice(one, slots))))
+    if "account" not in known.with_more(slots) and "account" not in doubts and _demands_account(site):
+        slots += _listed_account(tagger, known.with_more(slots), text)
+    left += _guesses(tagger, known.with_more(slots), text, left) if not site.partitions else []
+    return Heard(tuple(slots), tuple(dict.fromkeys(word for word in left if not _is_told_twice(word, slots))))
 
 
 def _is_told_twice(unread: Unread, slots: Sequence[Slot]) -> bool:
@@ -91,9 +91,9 @@ def _listed_account(tagger: Reading, slots: Slots, text: str) -> list[Slot]:
     "32 nodes, prod, MegaClim, 6h": the tagger holds it for a name too, whichever slot's.
     """
     used = [(slot.origin.start, slot.origin.end) for slot in slots.values() if slot.origin.end]
-    found = [[match for match in pattern.finditer(text) if _is_account(match, used, tagger)]
+    matches = [[match for match in pattern.finditer(text) if _is_account(match, used, tagger)]
              for pattern in (_ITEM, _MIXED)]  # fmt: skip
-    items = found[0] or found[1]
+    items = matches[0] or matches[1]
     if len(items) != 1:
         return []
     start, end = items[0].span(1)
@@ -119,7 +119,7 @@ def _guesses(tagger: Reading, slots: Slots, text: str, left: Sequence[Unread]) -
     return [Unread(each.span.text) for each in own if not _touches(each.span, used)]
 
 
-def _is_open(own: Said, taken: Collection[str]) -> bool:
+def _is_open(own: Tagging, taken: Collection[str]) -> bool:
     """Tell whether a span has a value, for a slot of which nothing is in *taken*."""
     return bool(own.value) and not any(name in taken for name in _SLOTS.get(own.span.label, ()))
 
@@ -176,11 +176,11 @@ def _touches(span: Span, places: Sequence[tuple[int, int]]) -> bool:
     return any(span.start < end and start < span.end for start, end in places)
 
 
-def _question(own: Said, words: str = "") -> Unread:
+def _question(own: Tagging, words: str = "") -> Unread:
     return Unread(words or own.span.text, _SLOTS[own.span.label][0], own.value, stops=True)
 
 
-def _is_only(own: Said, tagger: Reading) -> bool:
+def _is_only(own: Tagging, tagger: Reading) -> bool:
     """Tell whether the tagger reads one value of that slot, and no other."""
     names = _SLOTS.get(own.span.label)
     return len({each.value for each in tagger.said if _SLOTS.get(each.span.label) == names and each.value}) == 1
@@ -191,14 +191,14 @@ def _is_marked(unread: Unread) -> bool:
     return unread.text.startswith(("-", "$")) or "=" in unread.text or unread.slot in _PLACES
 
 
-def _agreed(unread: Unread, own: Said, site: Site) -> Slot | None:
+def _agreed(unread: Unread, own: Tagging, site: Site) -> Slot | None:
     """Return the slot that the gate and the tagger read alike, or that the site confirms."""
     name = next((name for name in _SLOTS.get(own.span.label, ()) if name == unread.slot), None)
     alike = name is not None and unread.value in ("", own.value)
     return _slot(name, own) if name is not None and alike else _confirmed(own, site)
 
 
-def _confirmed(own: Said, site: Site) -> Slot | None:
+def _confirmed(own: Tagging, site: Site) -> Slot | None:
     """Return the slot of a span that the site's knowledge confirms: a row of it, or the shape of its accounts."""
     if own.span.label == "memory" and not own.span.text.isdigit():
         return _slot("memory", own)
@@ -213,13 +213,13 @@ def _confirmed(own: Said, site: Site) -> Slot | None:
     return None
 
 
-def _slot(name: Name, own: Said) -> Slot:
+def _slot(name: Name, own: Tagging) -> Slot:
     span: Span = own.span
     value: int | str = int(own.value) if name in INTEGERS else own.value
     return Slot(name, value, Origin("request", " ".join(span.text.split()), span.start, span.end))
 
 
-def _is_new(own: Said, slots: Slots, text: str, left: Sequence[Unread]) -> bool:
+def _is_new(own: Tagging, slots: Slots, text: str, left: Sequence[Unread]) -> bool:
     """Tell whether only the tagger reads a slot there: it is open, and no reading nor question has those characters."""
     names = _SLOTS.get(own.span.label, ())
     if not names or own.span.margin < SURE or not _is_open(own, slots):

@@ -35,7 +35,7 @@ class Knowledge(NamedTuple):
 def hash_of(files: Mapping[str, str]) -> str:
     """Return a hash of the *files* in force and of the code that checks them. Raises `OSError`."""
     here = os.path.dirname(__file__)
-    code = sorted((one.name, one.stat().st_mtime_ns) for one in os.scandir(here) if one.name.endswith(".py"))
+    code = sorted((file.name, file.stat().st_mtime_ns) for file in os.scandir(here) if file.name.endswith(".py"))
     made = hashlib.sha256(("%s %s %s" % (__version__, sys.version_info[:2], code)).encode())
     for name, path in files.items():
         with open(path, "rb") as file:
@@ -50,44 +50,47 @@ def kept(of: str) -> Knowledge | None:
         with open(_path(), "rb") as file:
             if os.fstat(file.fileno()).st_uid != os.geteuid():
                 return None
-            told = json.load(file)
-        return _made(told) if told["of"] == of else None
+            table = json.load(file)
+        return _made(table) if table["of"] == of else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 
 
-def _made(told: Any) -> Knowledge:
+def _made(table: Any) -> Knowledge:
     return Knowledge(
-        {name: _entry(row) for name, row in told["entries"].items()},
-        {name: Meaning(**row) for name, row in told["meanings"].items()},
-        told["literals"],
+        {name: _entry(row) for name, row in table["entries"].items()},
+        {name: Meaning(**row) for name, row in table["meanings"].items()},
+        table["literals"],
     )
 
 
 def _entry(row: Any) -> Entry:
-    said, fixes = [Wording(**one) for one in row.pop("said", ())], [Remedy(**one) for one in row.pop("fixes", ())]
-    return Entry(said=said, fixes=fixes, **row)
+    wordings, fixes = (
+        [Wording(**wording) for wording in row.pop("said", ())],
+        [Remedy(**remedy) for remedy in row.pop("fixes", ())],
+    )
+    return Entry(said=wordings, fixes=fixes, **row)
 
 
 def keep(knowledge: Knowledge, of: str) -> None:
     """Keep *knowledge* of files with the hash *of*; where that cannot be, it is done without."""
-    told = {
+    table = {
         "of": of,
         "entries": {name: _plain(entry) for name, entry in knowledge.entries.items()},
-        "meanings": {name: _plain(one) for name, one in knowledge.meanings.items()},
+        "meanings": {name: _plain(meaning) for name, meaning in knowledge.meanings.items()},
         "literals": knowledge.literals,
     }
     with contextlib.suppress(OSError):  # no folder of the user's own
-        new_file.keep(told, _path())
+        new_file.keep(table, _path())
 
 
-def _plain(one: Any) -> Any:
+def _plain(node: Any) -> Any:
     """Return a named tuple as the keys that are not as by default."""
-    if isinstance(one, list):
-        return [_plain(part) for part in one]
-    if not hasattr(one, "_asdict"):
-        return one
-    return {name: _plain(value) for name, value in one._asdict().items() if value != one._field_defaults.get(name)}
+    if isinstance(node, list):
+        return [_plain(part) for part in node]
+    if not hasattr(node, "_asdict"):
+        return node
+    return {name: _plain(value) for name, value in node._asdict().items() if value != node._field_defaults.get(name)}
 
 
 def _path() -> str:

@@ -69,12 +69,12 @@ def checked(condition: dict[str, Wanted]) -> dict[str, Wanted]:
     for name, wanted in condition.items():
         if name not in NAMES:
             raise ValueError("no such fact: %s" % name)
-        for one in wanted if isinstance(wanted, list) else [wanted]:
-            if isinstance(one, str) and one.startswith("~"):
+        for value in wanted if isinstance(wanted, list) else [wanted]:
+            if isinstance(value, str) and value.startswith("~"):
                 try:
-                    re.compile(one[1:])
+                    re.compile(value[1:])
                 except re.error as error:
-                    raise ValueError("%s: %r is no regular expression: %s" % (name, one, error)) from None
+                    raise ValueError("%s: %r is no regular expression: %s" % (name, value, error)) from None
     return condition
 
 
@@ -90,7 +90,7 @@ def _one(wanted: Wanted, fact: Fact) -> bool | None:
     if fact is None:
         return None
     if isinstance(wanted, list):
-        return any(_one(one, fact) for one in wanted)
+        return any(_one(value, fact) for value in wanted)
     if isinstance(fact, tuple):
         return _among(wanted, fact)
     if isinstance(wanted, bool) or isinstance(fact, bool):
@@ -104,7 +104,7 @@ def _among(wanted: Wanted, fact: tuple[str, ...]) -> bool:
     """`!=x` holds where no value is x; all else where one value is as wanted."""
     if isinstance(wanted, str) and wanted.startswith("!="):
         return wanted[2:].strip() not in fact
-    return any(_one(wanted, one) for one in fact)
+    return any(_one(wanted, value) for value in fact)
 
 
 def _text(wanted: str, fact: str | int | float) -> bool:

@@ -124,8 +124,8 @@ def literals(pattern: str) -> frozenset[str]:
 
     if _ANY_CASE.search(pattern) and not ignores_case(pattern):
         return frozenset()  # in parts of it alone
-    found = _best(list(parser.parse(pattern))) or set()
-    return frozenset(one.casefold() for one in found) if ignores_case(pattern) else frozenset(found)
+    words = _best(list(parser.parse(pattern))) or set()
+    return frozenset(word.casefold() for word in words) if ignores_case(pattern) else frozenset(words)
 
 
 def ignores_case(pattern: str) -> bool:
@@ -158,7 +158,7 @@ def _inside(name: str, argument: Any) -> Iterator[set[str]]:
     if name == "SUBPATTERN":
         best = _best(list(argument[-1]))
     elif name == "BRANCH":
-        parts = [_best(list(one)) for one in argument[1]]
+        parts = [_best(list(branch)) for branch in argument[1]]
         best = set().union(*(part or set() for part in parts)) if all(parts) else None
     elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and argument[0] >= 1:
         best = _best(list(argument[2]))

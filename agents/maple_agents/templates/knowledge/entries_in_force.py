@@ -38,11 +38,11 @@ def in_force() -> Knowledge:
     before = checked_before.kept(of) if of else None
     if before is not None:
         return before
-    found, classes, wrong = _read(files)
+    entries, classes, wrong = _read(files)
     if wrong:
         raise ValueError("\n".join(wrong))
-    patterns = {pattern for entry in found.values() for pattern in (*entry.match, *entry.without)}
-    made = Knowledge(found, classes, {one: sorted(literals(one)) for one in sorted(patterns)})
+    patterns = {pattern for entry in entries.values() for pattern in (*entry.match, *entry.without)}
+    made = Knowledge(entries, classes, {expression: sorted(literals(expression)) for expression in sorted(patterns)})
     if of:
         checked_before.keep(made, of)
     return made
@@ -52,9 +52,9 @@ def mistakes() -> list[str]:
     """Return a line for each mistake of the files in force: one that cannot be read, an id or a group given twice, a
     name of no group, a consequence or a sign that is no entry and no class.
     """
-    found, classes, wrong = _read(paths(KIND))
+    entries, classes, wrong = _read(paths(KIND))
     return wrong or [
-        *_unknown(found),
+        *_unknown(entries),
         *("classes.%s: there is no such class" % class_ for class_ in classes if class_ not in CLASSES),
     ]
 
@@ -71,20 +71,20 @@ def _read(files: Mapping[str, str]) -> tuple[dict[str, Entry], dict[str, Meaning
         except (ValueError, OSError) as error:
             wrong += str(error).splitlines()
     groups = _once({path: family.groups for path, family in families.items()}, "groups", wrong)
-    found = _once({path: family.entries() for path, family in families.items()}, "entry", wrong)
+    entries = _once({path: family.entries() for path, family in families.items()}, "entry", wrong)
     classes = _once({path: family.meanings() for path, family in families.items()}, "classes", wrong)
-    return {name: _expanded(name, one, groups, wrong) for name, one in found.items()}, classes, wrong
+    return {name: _expanded(name, entry, groups, wrong) for name, entry in entries.items()}, classes, wrong
 
 
 def _once(tables: Mapping[str, Mapping[str, Any]], what: str, wrong: list[str]) -> dict[str, Any]:
     """Return what all files hold by its name; a name that a second file gives as well is told in *wrong*."""
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for path, table in tables.items():
         wrong += [
-            "%s: %s.%s: another file has one of that name" % (path, what, name) for name in table if name in found
+            "%s: %s.%s: another file has one of that name" % (path, what, name) for name in table if name in merged
         ]
-        found.update(table)
-    return found
+        merged.update(table)
+    return merged
 
 
 def _expanded(name: str, entry: Entry, groups: Groups, wrong: list[str]) -> Entry:
@@ -95,17 +95,17 @@ def _expanded(name: str, entry: Entry, groups: Groups, wrong: list[str]) -> Entr
         return entry
 
 
-def _unknown(found: Mapping[str, Entry]) -> Iterator[str]:
-    there = {*found, *CLASSES}
-    for name, entry in found.items():
+def _unknown(entries: Mapping[str, Entry]) -> Iterator[str]:
+    there = {*entries, *CLASSES}
+    for name, entry in entries.items():
         for sign in sorted(({*entry.explains} | signs(entry)) - there):
             yield "entry.%s: there is no entry and no class %s" % (name, sign)
 
 
 def signs(entry: Entry) -> set[str]:
     """Return the ids and classes that conditions of *entry* ask for."""
-    asked = [one.get("signs", []) for one in (entry.needs, *entry.confirms, *entry.excludes)]
-    return {str(sign) for one in asked for sign in (one if isinstance(one, list) else [one])}
+    asked = [condition.get("signs", []) for condition in (entry.needs, *entry.confirms, *entry.excludes)]
+    return {str(sign) for wish in asked for sign in (wish if isinstance(wish, list) else [wish])}
 
 
 def anchors(known: Mapping[str, Entry]) -> tuple[bytes, ...]:
@@ -114,12 +114,12 @@ def anchors(known: Mapping[str, Entry]) -> tuple[bytes, ...]:
     A signature without a literal of at least seven letters has none here: lines that sound bad are looked at anyway.
     """
     wanted = {literal for entry in known.values() for pattern in entry.match for literal in _rare(pattern)}
-    return tuple(sorted(one.encode() for one in wanted))
+    return tuple(sorted(literal.encode() for literal in wanted))
 
 
 def _rare(pattern: str) -> frozenset[str]:
-    found = promised(pattern) if not ignores_case(pattern) else frozenset()
-    return found if found and min(map(len, found)) >= RARE else frozenset()
+    promises = promised(pattern) if not ignores_case(pattern) else frozenset()
+    return promises if promises and min(map(len, promises)) >= RARE else frozenset()
 
 
 @cache
@@ -147,7 +147,7 @@ Groups = Mapping[str, Sequence[str]]
 
 def expanded(entry: Entry, groups: Groups) -> Entry:
     """Return *entry* with the words of each group in place of its name. Raises `ValueError` for a name of none."""
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "match": _words(entry.match, groups),
         "without": _words(entry.without, groups),
         "explains": _words(entry.explains, groups),
@@ -155,7 +155,7 @@ def expanded(entry: Entry, groups: Groups) -> Entry:
         "confirms": [_condition(confirm, groups) for confirm in entry.confirms],
         "excludes": [_condition(exclude, groups) for exclude in entry.excludes],
     }
-    changed = {key: value for key, value in told.items() if value != getattr(entry, key)}
+    changed = {key: value for key, value in fields.items() if value != getattr(entry, key)}
     return _rechecked(entry._replace(**changed)) if changed else entry
 
 
@@ -167,7 +167,7 @@ def _rechecked(entry: Entry) -> Entry:
 
 def _words(words: Sequence[str], groups: Groups) -> list[str]:
     """Return each word once, in the order in which it is first said."""
-    return list(dict.fromkeys(one for word in words for one in _meant(word, groups)))
+    return list(dict.fromkeys(meant for word in words for meant in _meant(word, groups)))
 
 
 def _meant(word: str, groups: Groups) -> Sequence[str]:
@@ -186,7 +186,7 @@ def _condition(condition: Mapping[str, Wanted], groups: Groups) -> dict[str, Wan
 
 
 def _wanted(wanted: Wanted, groups: Groups) -> Wanted:
-    if not isinstance(wanted, list) or not all(isinstance(one, str) for one in wanted):
+    if not isinstance(wanted, list) or not all(isinstance(value, str) for value in wanted):
         return wanted
-    told: list[str | int] = [*_words([one for one in wanted if isinstance(one, str)], groups)]
-    return told
+    words: list[str | int] = [*_words([value for value in wanted if isinstance(value, str)], groups)]
+    return words

@@ -94,8 +94,8 @@ class Family(Part):
 
 
 def _entry(table: Any) -> Entry:
-    said, fixes = [Wording(**dict(one)) for one in table.said], [Remedy(**dict(one)) for one in table.fixes]
-    return Entry(**{**dict(table), "said": said, "fixes": fixes})
+    wordings, fixes = [Wording(**dict(row)) for row in table.said], [Remedy(**dict(row)) for row in table.fixes]
+    return Entry(**{**dict(table), "said": wordings, "fixes": fixes})
 
 
 def entry(table: dict[str, object]) -> Entry:
@@ -103,10 +103,10 @@ def entry(table: dict[str, object]) -> Entry:
     return _entry(TypeAdapter(_EntryTable).validate_python(table))
 
 
-def rechecked(one: Entry) -> Entry:
-    """Return *one*. Raises `ValueError` where words that stand in it now are no expressions, no conditions."""
-    for pattern in (*one.match, *one.without):
+def rechecked(entry: Entry) -> Entry:
+    """Return *entry*. Raises `ValueError` where words that stand in it now are no expressions, no conditions."""
+    for pattern in (*entry.match, *entry.without):
         _compiles(pattern)
-    for condition in (one.needs, *one.confirms, *one.excludes):
+    for condition in (entry.needs, *entry.confirms, *entry.excludes):
         checked(condition)
-    return one
+    return entry

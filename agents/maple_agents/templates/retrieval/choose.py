@@ -51,8 +51,8 @@ def choose(text: str, slots: Slots, cluster: Cluster | None = None, judge: Judge
     it. *judge*: searches in place of the installed one. Raises `ValueError` where a file of the repository is wrong.
     """
     if "paradigm" in slots:
-        said = slots.text("paradigm")
-        return Choice(said, 1.0, "slots", "the request says so") if said in load() else None
+        named = slots.text("paradigm")
+        return Choice(named, 1.0, "slots", "the request says so") if named in load() else None
     launcher = slots.text("launcher")
     name = owner(load(), launcher)
     if name:
@@ -149,16 +149,16 @@ class Judge:
 
     def judged(self, text: str, *, meaning: bool = True) -> Judged:
         """Return how well every paradigm fits. *meaning* False: by words alone, for which nothing is loaded."""
-        found = list(self._found(text, meaning))
+        rows = list(self._found(text, meaning))
         whole = meaning and not self.note
         curve = CURVES.both if whole else CURVES.words
-        values = _values(found)
+        values = _values(rows)
         evidence = {name: curve.evidence(values.get(name, {})) for name in self._names}
         order = sorted(self._names, key=lambda name: -evidence[name])
         first, second = [*(evidence[name] for name in order), 0.0, 0.0][:2]
         others = values.get("", {})
-        of_best = [one for one in found if order and paradigm_of(one[1]) == order[0]]
-        spoke = max(of_best, key=lambda one: curve.evidence({one[0]: one[2]}), default=None)
+        of_best = [row for row in rows if order and paradigm_of(row[1]) == order[0]]
+        spoke = max(of_best, key=lambda row: curve.evidence({row[0]: row[2]}), default=None)
         by: ByWords = "words and meaning" if whole else "words"
         return Judged(tuple(order), curve.score(first, second, others), spoke[1] if spoke else None, by)
 
@@ -173,9 +173,9 @@ class Judge:
                 yield from (("%s of %s" % (rank.by, of), hit.passage, rank.value) for rank in hit.ranks)
 
 
-def _values(found: Iterable[tuple[str, Passage, float]]) -> dict[str, dict[str, float]]:
+def _values(rows: Iterable[tuple[str, Passage, float]]) -> dict[str, dict[str, float]]:
     values: dict[str, dict[str, float]] = {}
-    for ranking, passage, value in found:
+    for ranking, passage, value in rows:
         of = values.setdefault(paradigm_of(passage), {})
         of[ranking] = max(value, of.get(ranking, value))
     return values

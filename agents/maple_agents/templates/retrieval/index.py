@@ -88,8 +88,8 @@ def fused(rankings: Sequence[Sequence[int]]) -> dict[int, float]:
     """
     sums: dict[int, float] = {}
     for ranking in reversed(rankings):
-        for place, one in enumerate(ranking, 1):
-            sums[one] = sums.get(one, 0.0) + 1 / (CONSTANT + place)
+        for place, number in enumerate(ranking, 1):
+            sums[number] = sums.get(number, 0.0) + 1 / (CONSTANT + place)
     return dict(sorted(sums.items(), key=lambda item: -item[1]))
 
 
@@ -180,8 +180,8 @@ def installed(passages: Sequence[Passage], *, curves: Curves = CURVES, words_fil
         return FusedIndex(passages, note=by_words_alone(error), curves=curves, words_file=words_file)
 
 
-def _ranks(by: str, found: Sequence[tuple[int, float]]) -> Mapping[int, Rank]:
-    return {number: Rank(by, place, value) for place, (number, value) in enumerate(found, 1)}
+def _ranks(by: str, places: Sequence[tuple[int, float]]) -> Mapping[int, Rank]:
+    return {number: Rank(by, place, value) for place, (number, value) in enumerate(places, 1)}
 
 
 class Words:
@@ -199,26 +199,26 @@ class Words:
         asked = match(text)
         if not asked or k < 1:
             return []
-        found = self._rows.execute(
+        rows = self._rows.execute(
             "SELECT rowid, bm25(passages, ?, 1.0) AS value FROM passages WHERE passages MATCH ?"
             " ORDER BY value, rowid LIMIT ?",
             (TITLE_WEIGHT, asked, k),
         )
-        return [(number, -value) for number, value in found if number < self._size]
+        return [(number, -value) for number, value in rows if number < self._size]
 
     def holding(self, word: str) -> set[int]:
         """Return the numbers of the passages that hold a word, in any of its forms."""
         asked = match(word)
         if not asked:
             return set()
-        found = self._rows.execute("SELECT rowid FROM passages WHERE passages MATCH ?", (asked,))
-        return {number for (number,) in found}
+        rows = self._rows.execute("SELECT rowid FROM passages WHERE passages MATCH ?", (asked,))
+        return {number for (number,) in rows}
 
 
 def search_words(text: str) -> list[str]:
     """Return the words of a query that tell passages apart, each once, in their order."""
-    found = (word for word in _WORD.findall(text[:LONGEST].casefold()) if word not in STOP)
-    return list(dict.fromkeys(found))[:MOST_WORDS]
+    words = (word for word in _WORD.findall(text[:LONGEST].casefold()) if word not in STOP)
+    return list(dict.fromkeys(words))[:MOST_WORDS]
 
 
 def match(text: str) -> str:
@@ -282,10 +282,10 @@ def _escaped(path: str) -> str:
 
 
 def _state(passages: Sequence[Passage]) -> bytes:
-    found = hashlib.sha256(TOKENIZER.encode())
+    state = hashlib.sha256(TOKENIZER.encode())
     for passage in passages:
-        found.update(digest(passage.title) + digest(passage.text))
-    return found.digest()
+        state.update(digest(passage.title) + digest(passage.text))
+    return state.digest()
 
 
 def _plain(text: str) -> str:

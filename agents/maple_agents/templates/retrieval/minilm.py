@@ -143,10 +143,10 @@ def named(environ: Mapping[str, str] = os.environ) -> Weights:
 
 def packaged() -> Weights:
     """Return the weights of the installed package. Raises `Unavailable` where it is not installed."""
-    found = importlib.util.find_spec(PACKAGE)  # of a top-level package: finds it, runs nothing of it
-    places = list(found.submodule_search_locations or ()) if found else []
+    spec = importlib.util.find_spec(PACKAGE)  # of a top-level package: finds it, runs nothing of it
+    places = list(spec.submodule_search_locations or ()) if spec else []
     folders = [os.path.join(place, "model") for place in places]
-    folder = next((one for one in folders if os.path.isfile(os.path.join(one, FILE))), None)
+    folder = next((place for place in folders if os.path.isfile(os.path.join(place, FILE))), None)
     if folder is None:
         raise Unavailable("the weights of MiniLM are not installed; %s" % INSTALL)
     return Weights(folder, "sha256:" + SHA256, SHA256)
@@ -159,11 +159,11 @@ def check(weights: Weights) -> None:
     path = os.path.join(weights.place, FILE)
     try:
         with open(path, "rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            checksum = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise Unavailable("%s: %s" % (path, error.strerror or error)) from error
-    if found != weights.sha256:
-        raise Unavailable("%s is not the file it should be (sha256 %s…); not used" % (path, found[:12]))
+    if checksum != weights.sha256:
+        raise Unavailable("%s is not the file it should be (sha256 %s…); not used" % (path, checksum[:12]))
 
 
 def _state(folder: str) -> str:

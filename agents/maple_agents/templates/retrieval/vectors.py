@@ -95,11 +95,11 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> str | None:
     return os.path.join(cache, "retrieval") if cache else None
 
 
-def nearest(rows: Floats, one: Floats, k: int) -> list[tuple[int, float]]:
-    """Return the *k* rows that are nearest to the vector *one*, best first, each by number with its cosine."""
+def nearest(rows: Floats, vector: Floats, k: int) -> list[tuple[int, float]]:
+    """Return the *k* rows that are nearest to the vector *vector*, best first, each by number with its cosine."""
     import numpy as np
 
-    alike = rows @ one
+    alike = rows @ vector
     k = min(k, len(alike))
     some = np.argpartition(-alike, k - 1)[:k] if 0 < k < len(alike) else np.arange(len(alike))[:k]
     best: list[int] = sorted(some.tolist(), key=lambda number: (-float(alike[number]), number))

@@ -10,7 +10,7 @@ from maple_submit_filter.types.edits import Edit, Span, apply
 
 from ...ask.sites.launch_templates import LaunchFile
 from ...request.script.parts import Foreign, Launch, Region
-from ...request.script.walk import DECLARING, Found, bare, found, given
+from ...request.script.walk import DECLARING, FoundCommand, bare, found, given
 from ..compose import environment, launch_line
 from ..values import Layout, Plan
 from . import directives, launch_lines, rendezvous, variables
@@ -83,7 +83,7 @@ def _ranks(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout, way: Wa
 
 
 def _rendezvous(
-    foreign: Foreign, plan: Plan, wanted: list[Layout | None], commands: list[Found], way: Way, home: bool
+    foreign: Foreign, plan: Plan, wanted: list[Layout | None], commands: list[FoundCommand], way: Way, home: bool
 ) -> list[Edit]:
     """Return the edits of what the script sets for ranks and masters; the largest world's numbers count."""
     worlds = [one for one in wanted if one is not None]
@@ -100,7 +100,7 @@ def _rendezvous(
     ]
 
 
-def _before(foreign: Foreign, commands: list[Found], lines: list[bytes], at: int) -> list[Edit]:
+def _before(foreign: Foreign, commands: list[FoundCommand], lines: list[bytes], at: int) -> list[Edit]:
     """Return the lines that a launch needs in front of it, without those that the script has already."""
     had = {
         each.name
@@ -178,7 +178,7 @@ def _headed(source: bytes, foreign: Foreign, head: list[bytes]) -> list[Edit]:
 # Lines that only the old cluster understands go; those of the new one take their place.
 
 
-def without(foreign: Foreign, commands: list[Found]) -> list[Edit]:
+def without(foreign: Foreign, commands: list[FoundCommand]) -> list[Edit]:
     """Return the edits that take modules and variables of the network away.
 
     A line that holds nothing else goes with its newline; a command that is not alone on its line, or in its list,
@@ -191,7 +191,7 @@ def without(foreign: Foreign, commands: list[Found]) -> list[Edit]:
     return [*out, *(_gone(one, foreign.source, emptied.get(one.group) is one) for one in whole)]
 
 
-def native(foreign: Foreign, scheduler: str, commands: list[Found]) -> list[Edit]:
+def native(foreign: Foreign, scheduler: str, commands: list[FoundCommand]) -> list[Edit]:
     """Return the edits that take away what stood in for variables of *scheduler*: there they are its own.
 
     Such lines stand in a script that was carried from there before.
@@ -210,18 +210,18 @@ def native(foreign: Foreign, scheduler: str, commands: list[Found]) -> list[Edit
     return out
 
 
-def _runs(one: Found, source: bytes) -> bool:
+def _runs(one: FoundCommand, source: bytes) -> bool:
     """Tell whether a command does more than set variables."""
     return bool(one.command.words) and bare(source, one.command.words[0]) not in DECLARING
 
 
-def _writes(one: Found) -> bool:
+def _writes(one: FoundCommand) -> bool:
     return any(each.op in (b">", b">>") for each in one.command.redirects)
 
 
-def _going(foreign: Foreign, commands: list[Found]) -> tuple[list[Found], list[Region]]:
+def _going(foreign: Foreign, commands: list[FoundCommand]) -> tuple[list[FoundCommand], list[Region]]:
     """Return the commands that go, and the parts of others that go."""
-    whole: list[Found] = []
+    whole: list[FoundCommand] = []
     some: list[Region] = []
     for command in commands:
         parts = [each for each in foreign.regions if each.kind in ("module", "transport") and _in(each.span, command)]
@@ -232,7 +232,7 @@ def _going(foreign: Foreign, commands: list[Found]) -> tuple[list[Found], list[R
     return whole, some
 
 
-def _is_nested(one: Found) -> bool:
+def _is_nested(one: FoundCommand) -> bool:
     """Tell whether the command stands in a function or a branch, which must not be empty."""
     return one.item.start != one.top.start
 
@@ -242,17 +242,17 @@ def _with_blanks(span: Span, source: bytes) -> Span:
     return Span(span.start, span.end + len(rest) - len(rest.lstrip(b" \t")))
 
 
-def _in(span: Span, one: Found) -> bool:
+def _in(span: Span, one: FoundCommand) -> bool:
     return one.command.span.start <= span.start and span.end <= one.command.span.end
 
 
-def _all(parts: list[Region], one: Found) -> bool:
+def _all(parts: list[Region], one: FoundCommand) -> bool:
     """Tell whether a command sets nothing but what goes."""
     words = len(one.command.words[1:]) if one.command.words else len(one.command.assignments)
     return len(parts) >= words
 
 
-def _gone(one: Found, source: bytes, stays: bool) -> Edit:
+def _gone(one: FoundCommand, source: bytes, stays: bool) -> Edit:
     start, end = one.command.span
     if not one.whole or stays:
         return Edit(one.command.span, b":", "another cluster's")

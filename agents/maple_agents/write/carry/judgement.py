@@ -24,7 +24,7 @@ from ...request.script.foreign_script import HOME
 from ...request.script.parts import Foreign
 from ...request.script.regions import COMMANDS
 from ...request.script.slots import main
-from ...request.script.walk import Found, bare
+from ...request.script.walk import FoundCommand, bare
 from ...templates.cluster import Cluster
 from ..values import Layout, Plan
 from . import directives
@@ -128,7 +128,7 @@ def _ranked(group: Group) -> str:
     return ""
 
 
-def advice_on(foreign: Foreign, plan: Plan, script: bytes, commands: list[Found]) -> Iterator[str]:
+def advice_on(foreign: Foreign, plan: Plan, script: bytes, commands: list[FoundCommand]) -> Iterator[str]:
     """Yield what to look at, a sentence each, with the line of the old script where there is one."""
     yield from _world_advice(foreign, plan)
     yield from _old_request(foreign, script)
@@ -148,7 +148,7 @@ def _world_advice(foreign: Foreign, plan: Plan) -> Iterator[str]:
         yield says % (plan.layout.ranks, had)
 
 
-def _environments(foreign: Foreign, commands: list[Found]) -> Iterator[str]:
+def _environments(foreign: Foreign, commands: list[FoundCommand]) -> Iterator[str]:
     for command in commands:
         text = foreign.source[command.command.span.start : command.command.span.end]
         if _ENVIRONMENT.match(text):
@@ -156,7 +156,7 @@ def _environments(foreign: Foreign, commands: list[Found]) -> Iterator[str]:
             yield "line %d: %s: this environment has to be there on the new cluster" % (_line(foreign, command), shown)
 
 
-def _commands(foreign: Foreign, plan: Plan, script: bytes, commands: list[Found]) -> Iterator[str]:
+def _commands(foreign: Foreign, plan: Plan, script: bytes, commands: list[FoundCommand]) -> Iterator[str]:
     """Commands of the old scheduler that are still there, and that the new one does not have."""
     if foreign.scheduler == plan.cluster.site.scheduler:
         return
@@ -181,7 +181,7 @@ def _paths(foreign: Foreign, script: bytes) -> Iterator[str]:
         yield "and %d more paths of the old cluster" % (len(named) - MOST)
 
 
-def _line(foreign: Foreign, one: Found) -> int:
+def _line(foreign: Foreign, one: FoundCommand) -> int:
     return line_of(foreign.source, one.command.span.start)
 
 
@@ -223,7 +223,7 @@ def _has_kind(setting: Setting) -> bool:
     return setting.name != "gres" or setting.value.count(b":") > 1 or not setting.value.startswith(b"gpu")
 
 
-def _gone(foreign: Foreign, script: bytes, commands: list[Found]) -> Iterator[str]:
+def _gone(foreign: Foreign, script: bytes, commands: list[FoundCommand]) -> Iterator[str]:
     """Name the modules and variables of the old cluster that were taken away."""
     lost = []
     for edit in without(foreign, commands):

@@ -13,7 +13,7 @@ from ...ask.sites.launch_templates import LaunchFile
 from ...base.slots import Refused
 from ...request.script.launches import options_kept
 from ...request.script.parts import Foreign, Launch, Words
-from ...request.script.walk import Found, bare, context, texts
+from ...request.script.walk import FoundCommand, bare, context, texts
 from ..compose import launch_line
 from ..values import Layout, Plan
 from . import rendezvous
@@ -24,7 +24,7 @@ _PREFIXES = (b"exec", b"time", b"command", b"builtin")
 _MODES = ("config-file", "use-fsdp", "use-deepspeed", "use-megatron-lm", "cpu")
 
 
-def edits(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout, commands: list[Found]) -> list[Edit]:
+def edits(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout, commands: list[FoundCommand]) -> list[Edit]:
     """Return the edits after which the line starts its program on *layout* by the plan's template."""
     because = "%s revision %d" % (plan.launch.name, plan.launch.revision)
     one = plan._replace(layout=layout)
@@ -42,7 +42,7 @@ def edits(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout, commands
     return found
 
 
-def command_word(launch: Launch, source: bytes, commands: list[Found]) -> int:
+def command_word(launch: Launch, source: bytes, commands: list[FoundCommand]) -> int:
     """Return where the command that starts the agent begins: in front of its wrappers, behind its assignments.
 
     An agent in a script that the job writes itself is started by the one command that runs that script.
@@ -58,7 +58,7 @@ def command_word(launch: Launch, source: bytes, commands: list[Found]) -> int:
     return (words or list(command.words))[0].span.start
 
 
-def _run_at(start: int, source: bytes, commands: list[Found]) -> int | None:
+def _run_at(start: int, source: bytes, commands: list[FoundCommand]) -> int | None:
     """Return where the script is run that a here-document around byte *start* becomes; None unless in one place."""
     names = [
         _file(source, each.target.span)
@@ -73,12 +73,12 @@ def _run_at(start: int, source: bytes, commands: list[Found]) -> int | None:
     return running[0].command.span.start if len(running) == 1 else None
 
 
-def _writes(one: Found, offset: int) -> bool:
+def _writes(one: FoundCommand, offset: int) -> bool:
     spans = [each.heredoc.span for each in one.command.redirects if each.heredoc is not None]
     return any(span.start <= offset < span.end for span in spans)
 
 
-def _runs(one: Found, name: bytes, source: bytes) -> bool:
+def _runs(one: FoundCommand, name: bytes, source: bytes) -> bool:
     words = [_file(source, word.span) for word in one.command.words]
     return words[:1] == [name] or (words[:1] in ([b"bash"], [b"sh"]) and name in words[1:])
 

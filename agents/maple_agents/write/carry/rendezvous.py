@@ -15,7 +15,7 @@ from maple_submit_filter.types.text import plain
 from ...ask.sites.launch_templates import LaunchFile
 from ...request.script.launches import OF_TASK
 from ...request.script.parts import Foreign
-from ...request.script.walk import Found, Given, Text, bare, found, given, texts
+from ...request.script.walk import FoundCommand, Given, Text, bare, found, given, texts
 from ..compose import launch_line
 from ..values import Layout, Plan
 
@@ -146,7 +146,7 @@ def set_first(source: bytes, text: Text, settings: list[bytes]) -> list[Edit]:
     ]
 
 
-def in_batch(foreign: Foreign, plan: Plan, layout: Layout, commands: list[Found]) -> list[Edit]:
+def in_batch(foreign: Foreign, plan: Plan, layout: Layout, commands: list[FoundCommand]) -> list[Edit]:
     """Return the edits by which the batch shell names the master and the size of the world as they are now."""
     master = first_node(plan.cluster.site)[0]
     out: list[Edit] = []
@@ -164,7 +164,7 @@ def has_ranks(foreign: Foreign) -> bool:
     return any(each.name == b"RANK" for text in scripts_of(foreign) for each in given_in(foreign.source, text))
 
 
-def node_lists(foreign: Foreign, plan: Plan, commands: list[Found]) -> Iterator[Edit]:
+def node_lists(foreign: Foreign, plan: Plan, commands: list[FoundCommand]) -> Iterator[Edit]:
     """Replace what only Slurm's commands can say: the list of nodes, and what one node says of itself."""
     site = plan.cluster.site
     for command in commands:
@@ -181,7 +181,7 @@ def node_lists(foreign: Foreign, plan: Plan, commands: list[Found]) -> Iterator[
                 yield Edit(Span(whole.start, command.command.words[at].span.start), b"", "first node")
 
 
-def _program(one: Found, source: bytes) -> int | None:
+def _program(one: FoundCommand, source: bytes) -> int | None:
     """Return the index of the word that an srun starts, None where that cannot be told."""
     values = [plain(bare(source, word) or b"x") for word in one.command.words]
     reading = read(TABLE, values, 1)

@@ -50,16 +50,16 @@ def from_json(text: str, group: str) -> list[Entry] | None:
         return None
     if not isinstance(answer, _Pairs):
         return None
-    entries = [pair for key, found in answer if key == group and isinstance(found, _Pairs) for pair in found]
-    return [_entry(name, found) for name, found in entries if isinstance(found, _Pairs)]
+    entries = [pair for key, pairs in answer if key == group and isinstance(pairs, _Pairs) for pair in pairs]
+    return [_entry(name, pairs) for name, pairs in entries if isinstance(pairs, _Pairs)]
 
 
 def _entry(name: str, pairs: _Pairs) -> Entry:
     values: dict[str, str] = {}
     inexact: set[str] = set()
     for key, value in pairs:
-        for full, one in _flat(key, value):
-            text, exact = _plain(full, one)
+        for full, leaf in _flat(key, value):
+            text, exact = _plain(full, leaf)
             if full in values or not exact:
                 inexact.add(full)
             values[full] = text
@@ -68,7 +68,7 @@ def _entry(name: str, pairs: _Pairs) -> Entry:
 
 def _flat(key: str, value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, _Pairs):
-        return [("%s.%s" % (key, name), one) for name, one in value]
+        return [("%s.%s" % (key, name), leaf) for name, leaf in value]
     return [(key, value)]
 
 
@@ -91,8 +91,8 @@ def _is_whole(key: str) -> bool:
 
 def _unpaired(value: Any) -> Any:
     if isinstance(value, _Pairs):
-        return {key: _unpaired(one) for key, one in value}
-    return [_unpaired(one) for one in value] if isinstance(value, list) else value
+        return {key: _unpaired(inner) for key, inner in value}
+    return [_unpaired(inner) for inner in value] if isinstance(value, list) else value
 
 
 _HEADS = {

@@ -44,15 +44,15 @@ def attributes(changes: Mapping[str, str]) -> list[Attribute]:
 
 def words(changes: Mapping[str, str]) -> list[str]:
     """Return qalter's options for *changes*. Raises `ValueError` as `attributes` does."""
-    found = []
+    options = []
     for name, resource, value in attributes(changes):
         if name == "Resource_List" and resource:
-            found += ["-l", "%s=%s" % (resource, value)]
+            options += ["-l", "%s=%s" % (resource, value)]
         elif name in _LETTERS:
-            found += [_LETTERS[name], value]
+            options += [_LETTERS[name], value]
         else:
-            found += ["-W", "%s=%s" % (name, value)]
-    return found
+            options += ["-W", "%s=%s" % (name, value)]
+    return options
 
 
 def _split(key: str) -> tuple[str, str]:
@@ -94,13 +94,13 @@ def submit(
     asked = "submitting %s" % os.path.basename(script_path)
     operand = script_path if not script_path.startswith("-") else "./" + script_path
     try:
-        said = run([qsub, *argv, operand], timeout=timeout, env=os.environ if env is None else env, cwd=cwd)
+        answer = run([qsub, *argv, operand], timeout=timeout, env=os.environ if env is None else env, cwd=cwd)
     except SchedulerError as error:
         if error.transient:
             error = SchedulerError(asked, error.text, "look with qstat whether it was submitted before trying again")
         raise error from None
-    printed: list[str] = _ANSWER.findall(said.out)
+    printed: list[str] = _ANSWER.findall(answer.out)
     ids = [word for word in printed if is_id(word)]
-    if said.code or not ids:
-        raise from_exit(asked, said.code, said.err or said.out)
+    if answer.code or not ids:
+        raise from_exit(asked, answer.code, answer.err or answer.out)
     return ids[0]

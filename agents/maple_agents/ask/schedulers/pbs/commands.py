@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..commands import Said, quiet_environment, run
+from ..commands import Output, quiet_environment, run
 from ..protocol import Job, JobState, Node, Queue, SchedulerError, Server
 from . import changes as pbs_changes
 from .answers import Entry, entries_of
@@ -49,9 +49,9 @@ class PbsCommands:
 
     def jobs(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return a job for each of *ids*; unknown ones among them do not hide the others."""
-        asked = list(dict.fromkeys(one for one in ids if is_id(one)))
+        asked = list(dict.fromkeys(job_id for job_id in ids if is_id(job_id)))
         pieces = [self._known(asked[at : at + _AT_ONCE]) for at in range(0, len(asked), _AT_ONCE)]
-        open_ids = frozenset(one for piece in pieces for one in piece.open)
+        open_ids = frozenset(job_id for piece in pieces for job_id in piece.open)
         return answered(ids, [job for piece in pieces for job in piece.jobs], open_ids)
 
     def jobs_of(self, user: str, ended: bool = False) -> list[Job]:
@@ -113,58 +113,58 @@ class PbsCommands:
         return _Told([*first.jobs, *again.jobs], again.open)
 
     def _told(self, words: Sequence[str], asked: Sequence[str], in_text: bool = False) -> _Told:
-        jobs, said = self._listed(words, in_text=in_text)
-        gone = [Job(one, JobState.VANISHED) for one in _called_unknown(said, asked)]
-        told = answered(asked, [*jobs, *gone], frozenset(asked))
-        return _Told(jobs, [one for one in asked if told[one] == Job(one, JobState.UNKNOWN)])
+        jobs, answer = self._listed(words, in_text=in_text)
+        gone = [Job(job_id, JobState.VANISHED) for job_id in _called_unknown(answer, asked)]
+        states = answered(asked, [*jobs, *gone], frozenset(asked))
+        return _Told(jobs, [job_id for job_id in asked if states[job_id] == Job(job_id, JobState.UNKNOWN)])
 
     def _jobs(self, words: Sequence[str], ended: bool = True) -> list[Job]:
         return self._listed(words, ended)[0]
 
-    def _listed(self, words: Sequence[str], ended: bool = True, in_text: bool = False) -> tuple[list[Job], Said]:
+    def _listed(self, words: Sequence[str], ended: bool = True, in_text: bool = False) -> tuple[list[Job], Output]:
         history = ["-x"] if ended and self._history else []
         try:
-            entries, said = self._answer("qstat", [*history, "-f", *words], "Jobs", in_text)
+            entries, answer = self._answer("qstat", [*history, "-f", *words], "Jobs", in_text)
         except SchedulerError as error:
             if not history or "job history" not in error.text.lower():
                 raise
             self._history = False
             return self._listed(words, ended, in_text)
-        return [job_of(entry.name, entry.values, entry.inexact) for entry in entries], said
+        return [job_of(entry.name, entry.values, entry.inexact) for entry in entries], answer
 
     def _entries(self, command: str, words: Sequence[str], group: str) -> list[Entry]:
         return self._answer(command, words, group)[0]
 
     def _answer(
         self, command: str, words: Sequence[str], group: str, in_text: bool = False
-    ) -> tuple[list[Entry], Said]:
+    ) -> tuple[list[Entry], Output]:
         """Ask in JSON; where that is not known or cannot be read, in text, from then on."""
         form = ["-F", "json"] if self._json and not in_text else []
         options = [word for word in words if word.startswith("-") and (form or word != "-E")]
         operands = [word for word in words if not word.startswith("-")]
-        said = self._run(command, [*options, *form, *operands])
-        complete = not said.code or said.code in _UNKNOWN
-        if not complete and not (form and _is_usage(said)):
-            raise from_exit(command, said.code, said.err)
-        entries = entries_of(said.out, group) if complete else None
+        answer = self._run(command, [*options, *form, *operands])
+        complete = not answer.code or answer.code in _UNKNOWN
+        if not complete and not (form and _is_usage(answer)):
+            raise from_exit(command, answer.code, answer.err)
+        entries = entries_of(answer.out, group) if complete else None
         if entries is None and not form:
             raise SchedulerError(command, "printed what cannot be read", "see the PBS administrator")
         if entries is None:
             self._json = False
             return self._answer(command, words, group)
-        return entries, said
+        return entries, answer
 
     def _change(self, command: str, options: Sequence[str], job_id: str) -> bool:
         if not is_id(job_id):
             return False
-        said = self._run(command, [*options, job_id])
-        if said.code in _UNKNOWN and ("Unknown Job Id" in said.err or "has finished" in said.err):
+        answer = self._run(command, [*options, job_id])
+        if answer.code in _UNKNOWN and ("Unknown Job Id" in answer.err or "has finished" in answer.err):
             return False
-        if said.code:
-            raise from_exit("%s %s" % (command, job_id), said.code, said.err)
+        if answer.code:
+            raise from_exit("%s %s" % (command, job_id), answer.code, answer.err)
         return True
 
-    def _run(self, command: str, words: Sequence[str]) -> Said:
+    def _run(self, command: str, words: Sequence[str]) -> Output:
         env = quiet_environment(
             os.environ if self._environ is None else self._environ, TZ="UTC0"
         )  # qstat prints times in its own zone
@@ -181,11 +181,11 @@ class _Told(NamedTuple):
     open: list[str]
 
 
-def _called_unknown(said: Said, asked: Sequence[str]) -> list[str]:
+def _called_unknown(answer: Output, asked: Sequence[str]) -> list[str]:
     """Return the ids that qstat itself called unknown: by name, or by its exit status where it was asked for one."""
-    named = _UNKNOWN_ID.findall(said.err)
-    return [*named, *asked] if said.code in _UNKNOWN and len(asked) == 1 else named
+    named = _UNKNOWN_ID.findall(answer.err)
+    return [*named, *asked] if answer.code in _UNKNOWN and len(asked) == 1 else named
 
 
-def _is_usage(said: Said) -> bool:
-    return said.code == 2 or "usage" in said.err.lower() or "invalid option" in said.err.lower()
+def _is_usage(answer: Output) -> bool:
+    return answer.code == 2 or "usage" in answer.err.lower() or "invalid option" in answer.err.lower()

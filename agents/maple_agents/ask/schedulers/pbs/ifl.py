@@ -149,10 +149,10 @@ class Connection:
         return pbs_error(asked, code, text)
 
     def _attributes_in_error(self) -> list[str]:
-        found = self._library.functions.pbs_get_attributes_in_error(self._number)
-        if not found:
+        errors = self._library.functions.pbs_get_attributes_in_error(self._number)
+        if not errors:
             return []
-        entries = (found.contents.entries[index] for index in range(max(0, found.contents.count)))
+        entries = (errors.contents.entries[index] for index in range(max(0, errors.contents.count)))
         return [_refused(entry) for entry in entries]
 
     def _check(self) -> None:

@@ -289,8 +289,10 @@ def answered(asked: Iterable[str], known: Iterable[Job], left_open: frozenset[st
     by_number: dict[str, list[Job]] = {}
     for job in known:
         by_number.setdefault(job.id.partition(".")[0], []).append(job)
-    nothing = {one: JobState.UNKNOWN if one in left_open else JobState.VANISHED for one in asked}
-    return {one: _meant(one, by_number.get(one.partition(".")[0], ()), state) for one, state in nothing.items()}
+    nothing = {job_id: JobState.UNKNOWN if job_id in left_open else JobState.VANISHED for job_id in asked}
+    return {
+        job_id: _meant(job_id, by_number.get(job_id.partition(".")[0], ()), state) for job_id, state in nothing.items()
+    }
 
 
 def _meant(asked: str, candidates: Sequence[Job], nothing: JobState) -> Job:

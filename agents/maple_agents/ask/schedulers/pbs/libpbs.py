@@ -42,7 +42,7 @@ class Pbs:
 
     def jobs(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return a job for each of *ids*: one question for all, finished ones included."""
-        asked = list(dict.fromkeys(one for one in ids if is_id(one)))
+        asked = list(dict.fromkeys(job_id for job_id in ids if is_id(job_id)))
         statuses = self._known(asked) if asked else []
         return answered(ids, [_job(status) for status in statuses])
 
@@ -57,9 +57,9 @@ class Pbs:
 
     def queues(self) -> list[Queue]:
         """Return every queue; which one is the default, the server says."""
-        found = self._read(lambda c: (c.statque(), c.statserver()))
-        default = "".join(status.values().get("default_queue", "") for status in found[1][:1])
-        return [queue_of(status.name, status.values(), default) for status in found[0]]
+        answers = self._read(lambda c: (c.statque(), c.statserver()))
+        default = "".join(status.values().get("default_queue", "") for status in answers[1][:1])
+        return [queue_of(status.name, status.values(), default) for status in answers[0]]
 
     def server(self) -> Server:
         """Return the server. Raises `SchedulerError` when it names none."""
@@ -103,7 +103,7 @@ class Pbs:
         except SchedulerError as error:
             if error.code not in NO_SUCH_JOB:
                 raise
-        return [job for one in asked for job in self._known([one])] if len(asked) > 1 else []
+        return [job for job_id in asked for job in self._known([job_id])] if len(asked) > 1 else []
 
     def _with_history(self, ask: Callable[[Connection, str], list[Status]], ended: bool = True) -> list[Status]:
         """Ask with finished jobs, and without where the server keeps no history."""

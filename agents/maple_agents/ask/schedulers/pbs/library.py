@@ -153,12 +153,12 @@ def attribute_list(attributes: Iterable[tuple[Attribute, int]]) -> ctypes.Array[
 
 def copied(statuses: StatusPointer) -> list[Status]:
     """Return every entry of a list as values that need the list no longer."""
-    found = []
+    copies = []
     while statuses:
         entry = statuses.contents
-        found.append(Status(text_of(entry.name), tuple(_attributes(entry.attribs)), text_of(entry.text)))
+        copies.append(Status(text_of(entry.name), tuple(_attributes(entry.attribs)), text_of(entry.text)))
         statuses = entry.next
-    return found
+    return copies
 
 
 def _attributes(first: AttrlPointer) -> Iterator[Attribute]:
@@ -216,8 +216,8 @@ class Library:
     def errno(self) -> ErrnoPointer:
         """Return where this thread's error number lives; another thread has another place."""
         name = "__pbs_errno_location"  # as an attribute a class would mangle it
-        found: ErrnoPointer = getattr(self.functions, name)()
-        return found
+        pointer: ErrnoPointer = getattr(self.functions, name)()
+        return pointer
 
     def _refuse_torque(self) -> None:
         """Torque has the same structures, but its error number is one variable for all threads."""

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from ..commands import Said, quiet_environment, run
+from ..commands import Output, quiet_environment, run
 from ..protocol import Job, JobState, Node, Queue, SchedulerError, Server
 from . import tables as slurm_tables
 from .jobs import is_id, job_meant, job_of
@@ -56,11 +56,11 @@ class SlurmCommands:
 
     def jobs(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return a job for each of *ids*; an array under its own id is one job, made of its tasks."""
-        asked = list(dict.fromkeys(one for one in ids if is_id(one)))
+        asked = list(dict.fromkeys(job_id for job_id in ids if is_id(job_id)))
         jobs: list[Job] = []
         for at in range(0, len(asked), _AT_ONCE):
             jobs += self._known(asked[at : at + _AT_ONCE])
-        return {one: job_meant(one, jobs) for one in ids}
+        return {job_id: job_meant(job_id, jobs) for job_id in ids}
 
     def jobs_of(self, user: str, ended: bool = False) -> list[Job]:
         """Return the jobs and tasks of *user*; with *ended* those over that the controller still has in memory."""
@@ -70,13 +70,13 @@ class SlurmCommands:
     def nodes(self) -> list[Node]:
         """Return every node, with its partitions."""
         separator = slurm_tables.mark()
-        said = self._ask("sinfo", ["-h", "-a", "-N", "-o", slurm_tables.form(list(_NODE), separator)])
-        return nodes_of(slurm_tables.rows(said.out, list(_NODE.values()), separator))
+        answer = self._ask("sinfo", ["-h", "-a", "-N", "-o", slurm_tables.form(list(_NODE), separator)])
+        return nodes_of(slurm_tables.rows(answer.out, list(_NODE.values()), separator))
 
     def queues(self) -> list[Queue]:
         """Return every partition."""
-        said = self._ask("scontrol", ["-a", "-o", "show", "partition"])
-        return [queue for line in said.out.splitlines() if (queue := queue_of(line))]
+        answer = self._ask("scontrol", ["-a", "-o", "show", "partition"])
+        return [queue for line in answer.out.splitlines() if (queue := queue_of(line))]
 
     def server(self) -> Server:
         """Return the cluster."""
@@ -96,14 +96,14 @@ class SlurmCommands:
         asked = "submitting %s" % os.path.basename(script_path)
         words = [self._sbatch, "--parsable", *argv, "--", script_path]
         try:
-            said = run(words, timeout=self._submit_timeout, env=self._base() if env is None else env, cwd=cwd)
+            answer = run(words, timeout=self._submit_timeout, env=self._base() if env is None else env, cwd=cwd)
         except SchedulerError as error:
             if error.transient:
                 error = SchedulerError(asked, error.text, "look with squeue whether it was submitted first")
             raise error from None
-        job_id = re.search(r"^(\d+)(;[\w.-]+)?$", said.out, re.MULTILINE)
-        if said.code or job_id is None:
-            raise slurm_refusal(asked, said)
+        job_id = re.search(r"^(\d+)(;[\w.-]+)?$", answer.out, re.MULTILINE)
+        if answer.code or job_id is None:
+            raise slurm_refusal(asked, answer)
         return job_id[0]
 
     def cancel(self, job_id: str) -> bool:
@@ -125,17 +125,17 @@ class SlurmCommands:
             return False
         self._queue.forget()
         words = ["update", "JobId=%s" % job_id, *("%s=%s" % pair for pair in changes.items())]
-        said = self._run("scontrol", words)
-        if said.code and is_gone(said.err):
+        answer = self._run("scontrol", words)
+        if answer.code and is_gone(answer.err):
             return False
-        if said.code:
-            raise slurm_refusal("altering job %s" % job_id, said)
+        if answer.code:
+            raise slurm_refusal("altering job %s" % job_id, answer)
         return True
 
     def _known(self, asked: list[str]) -> list[Job]:
         """Return the jobs among *asked* that the controller has in memory, then those that accounting remembers."""
         jobs = self._jobs_now(["-j", ",".join(asked)], all_states=True)
-        missing = [one for one in asked if job_meant(one, jobs).state is JobState.VANISHED]
+        missing = [job_id for job_id in asked if job_meant(job_id, jobs).state is JobState.VANISHED]
         return jobs + self._accounting.besides(jobs, missing)
 
     def _jobs_now(self, which: Sequence[str], all_states: bool) -> list[Job]:
@@ -146,20 +146,20 @@ class SlurmCommands:
         """Call scancel, which is silent about unknown and ended jobs, and exits with 0, unless it is verbose."""
         if not is_id(job_id):
             return False
-        said = self._run("scancel", ["-v", *options, job_id])
-        if is_gone(said.err):
+        answer = self._run("scancel", ["-v", *options, job_id])
+        if is_gone(answer.err):
             return False
-        if said.code or "error:" in said.err:
-            raise slurm_refusal("scancel %s" % job_id, said)
+        if answer.code or "error:" in answer.err:
+            raise slurm_refusal("scancel %s" % job_id, answer)
         return True
 
-    def _ask(self, command: str, words: Sequence[str]) -> Said:
-        said = self._run(command, words)
-        if said.code:
-            raise slurm_refusal("asking %s" % command, said)
-        return said
+    def _ask(self, command: str, words: Sequence[str]) -> Output:
+        answer = self._run(command, words)
+        if answer.code:
+            raise slurm_refusal("asking %s" % command, answer)
+        return answer
 
-    def _run(self, command: str, words: Sequence[str], stdin: bytes = b"") -> Said:
+    def _run(self, command: str, words: Sequence[str], stdin: bytes = b"") -> Output:
         return run([self._command(command), *words], timeout=self._timeout, env=self._quiet(), stdin=stdin)
 
     def _base(self) -> Mapping[str, str]:
@@ -201,7 +201,7 @@ _NONE = "accounting storage is disabled"  # 25.11 says so only here; before, --h
 class Accounting:
     """sacct, asked through *run*, which takes a command and its words."""
 
-    def __init__(self, run: Callable[[str, Sequence[str]], Said]) -> None:
+    def __init__(self, run: Callable[[str, Sequence[str]], Output]) -> None:
         self._run = run
         self._known: dict[str, str] | None = None
 
@@ -215,13 +215,13 @@ class Accounting:
             return []
         separator = slurm_tables.mark()
         words = ["-X", "-n", "-p", "--delimiter=" + separator, "-j", ",".join(ids), "--format=" + ",".join(fields)]
-        said = self._run("sacct", words)
-        if said.code and _NONE in said.err.lower():
+        answer = self._run("sacct", words)
+        if answer.code and _NONE in answer.err.lower():
             self._known = {}
             return []
-        if said.code:
-            raise slurm_refusal("asking sacct", said)
-        return [job_of(row, {}) for row in slurm_tables.parsable(said.out, list(fields.values()), separator)]
+        if answer.code:
+            raise slurm_refusal("asking sacct", answer)
+        return [job_of(row, {}) for row in slurm_tables.parsable(answer.out, list(fields.values()), separator)]
 
     def besides(self, jobs: Sequence[Job], missing: Sequence[str]) -> list[Job]:
         """Return the jobs among *missing* that it remembers, of which the controller, who knows *jobs*, has none.
@@ -233,7 +233,7 @@ class Accounting:
         except SchedulerError:
             if not jobs:
                 raise
-            return [Job(one, JobState.UNKNOWN) for one in missing]
+            return [Job(job_id, JobState.UNKNOWN) for job_id in missing]
 
     def _fields(self) -> dict[str, str]:
         """Return the fields of ours that this sacct knows, asked once."""
@@ -244,9 +244,9 @@ class Accounting:
 
     def _help(self) -> set[str]:
         try:
-            said = self._run("sacct", ["--helpformat"])
+            answer = self._run("sacct", ["--helpformat"])
         except SchedulerError as error:
             if error.transient:
                 raise
             return set()  # no such command
-        return set() if said.code else set(said.out.split())
+        return set() if answer.code else set(answer.out.split())

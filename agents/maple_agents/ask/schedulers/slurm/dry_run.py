@@ -34,10 +34,10 @@ def complaint(argv: Sequence[bytes], script: bytes, cwd: str, environ: Mapping[s
             with open(path, "wb") as file:
                 file.write(script)
             words = [*words[: read.word - 1], path, *words[read.word :]] if read.came == "file" else [*words, path]
-        said = run(
+        answer = run(
             ["sbatch", "--test-only", *words],
             timeout=SECONDS,
             env={**environ, "MAPLE": "off", "LC_ALL": "C"},
             cwd=cwd if os.path.isdir(cwd) else None,
         )
-    return said.err.strip() if said.code else ""
+    return answer.err.strip() if answer.code else ""

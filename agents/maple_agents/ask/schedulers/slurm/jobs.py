@@ -196,7 +196,7 @@ def _one(part: str) -> list[str]:
 
 def _numbers(text: str) -> list[str]:
     """Return the numbers of `01-03,7`, as wide as they are written."""
-    found: list[str] = []
+    numbers: list[str] = []
     for piece in text.split(","):
         ends = _RANGE.fullmatch(piece)
         if ends is None and not piece.isdigit():
@@ -205,8 +205,8 @@ def _numbers(text: str) -> list[str]:
         if last - first >= _AT_MOST:
             raise ValueError("%r names more than %d hosts" % (piece, _AT_MOST))
         width = len(ends[1] if ends else piece)
-        found += ["%0*d" % (width, number) for number in range(first, last + 1)]
-    return found
+        numbers += ["%0*d" % (width, number) for number in range(first, last + 1)]
+    return numbers
 
 
 def is_id(word: str) -> bool:

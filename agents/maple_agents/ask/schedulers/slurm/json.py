@@ -38,8 +38,8 @@ _NO_INDEX = "4294967294"  # what Slurm writes for the index of a job that is no 
 
 def jobs(text: bytes | str) -> list[Job]:
     """Return the jobs of an answer, each task of an array on its own. Raises `ValueError` for a form not known."""
-    told = json.loads(text)
-    rows = told.get("jobs") if isinstance(told, dict) else None
+    answer = json.loads(text)
+    rows = answer.get("jobs") if isinstance(answer, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ValueError("no jobs in the answer")
     return [job_of(fields, {}) for row in rows for fields in _tasks(row)]
@@ -61,16 +61,16 @@ def _tasks(row: Mapping[str, Any]) -> Iterator[dict[str, str]]:
 
 def waiting_tasks(text: str) -> list[int]:
     """Return the indices of `0-30:2,40%3`; none where the text is cut (`1,2...`), or they are too many."""
-    found: list[int] = []
+    indices: list[int] = []
     for piece in text.partition("%")[0].split(","):
         form = re.fullmatch(r"(\d{1,8})(?:-(\d{1,8})(?::(\d{1,8}))?)?", piece, re.ASCII)
         if form is None:
             return []
         first, last, step = int(form[1]), int(form[2] or form[1]), int(form[3] or 1)
-        if step < 1 or (last - first) // step + len(found) >= _MOST_WAITING:
+        if step < 1 or (last - first) // step + len(indices) >= _MOST_WAITING:
             return []
-        found += range(first, last + 1, step)
-    return found
+        indices += range(first, last + 1, step)
+    return indices
 
 
 def _fields(row: Mapping[str, Any], job_id: str, task: int | None) -> dict[str, str]:
@@ -109,7 +109,7 @@ def _id(row: Mapping[str, Any]) -> str:
 
 def _state(value: object) -> str:
     """Return the state; of a list the word beside it where there is one, because a job that is completing goes on."""
-    words = [one for one in value if isinstance(one, str)] if isinstance(value, list) else [_text(value)]
+    words = [word for word in value if isinstance(word, str)] if isinstance(value, list) else [_text(value)]
     return next((word for word in words if word in _SIDE_STATES), words[0] if words else "")
 
 
@@ -151,8 +151,8 @@ def _outputs(row: Mapping[str, Any], work_dir: str, task: int | None) -> dict[st
         return {"stdout": "", "stderr": ""}
     usual = "slurm-%j.out" if not number(row.get("array_job_id")) else "slurm-%A_%a.out"
     stdout = _text(row.get("stdout_expanded")) or _filled(_text(row.get("standard_output")) or usual, row, task)
-    said = _text(row.get("standard_error"))
-    stderr = _text(row.get("stderr_expanded")) or (_filled(said, row, task) if said else stdout)
+    path = _text(row.get("standard_error"))
+    stderr = _text(row.get("stderr_expanded")) or (_filled(path, row, task) if path else stdout)
     if task is not None:  # Slurm does not fill in the index of a task that still waits
         stdout, stderr = (path.replace(_NO_INDEX, "%d" % task) for path in (stdout, stderr))
     return {"stdout": posixpath.join(work_dir, stdout), "stderr": posixpath.join(work_dir, stderr)}

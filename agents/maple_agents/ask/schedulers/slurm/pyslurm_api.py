@@ -66,12 +66,12 @@ class PySlurm(SlurmCommands):
     def _from_child(self) -> list[Job] | None:
         """Return the jobs; None where the controller refused, and where pyslurm is not asked any more."""
         try:
-            said = run([*self._python, _CHILD], timeout=min(SECONDS, self._timeout), env=self._quiet())
-            if said.code == 0:
-                return slurm_json.jobs(said.out)
-            if said.code != REFUSED:
-                last = said.err.strip().splitlines()[-1:]
-                self._give_up("it ended with %d: %s" % (said.code, one_line("".join(last))))
+            answer = run([*self._python, _CHILD], timeout=min(SECONDS, self._timeout), env=self._quiet())
+            if answer.code == 0:
+                return slurm_json.jobs(answer.out)
+            if answer.code != REFUSED:
+                last = answer.err.strip().splitlines()[-1:]
+                self._give_up("it ended with %d: %s" % (answer.code, one_line("".join(last))))
         except (SchedulerError, ValueError, RecursionError) as error:
             self._give_up(str(error))
         return None

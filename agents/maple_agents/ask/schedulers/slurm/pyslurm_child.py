@@ -42,14 +42,14 @@ _PLAIN = {
 
 def row(job: Any) -> dict[str, Any]:
     """Return a job as `squeue --json` has it; what pyslurm cannot tell of it is left out."""
-    found = {key: _told(job, name) for key, name in _PLAIN.items()}
+    fields = {key: _told(job, name) for key, name in _PLAIN.items()}
     code, signal = _told(job, "exit_code"), _told(job, "exit_code_signal")
     # Of some jobs the code raises, and of 137 it is 9, so that it may be either (25.11): only what is sure is told.
-    if signal or (code == 0 and found["job_state"] != "FAILED"):
-        found["exit_code"] = {"return_code": 0, "signal": {"id": signal}}
-    if found["array_job_id"] and not found["array_task_string"]:
-        found["array_task_id"] = found["array_task_id"] or 0  # of task 0 it says no index (25.11)
-    return {key: value for key, value in found.items() if value is not None}
+    if signal or (code == 0 and fields["job_state"] != "FAILED"):
+        fields["exit_code"] = {"return_code": 0, "signal": {"id": signal}}
+    if fields["array_job_id"] and not fields["array_task_string"]:
+        fields["array_task_id"] = fields["array_task_id"] or 0  # of task 0 it says no index (25.11)
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _told(job: Any, name: str) -> Any:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from ..commands import Said
+from ..commands import Output
 from ..protocol import Job, SchedulerError
 from . import json as slurm_json
 from . import tables as slurm_tables
@@ -50,7 +50,7 @@ _JSON_SINCE = (23, 2)  # before, `squeue --json` gives all jobs, whichever are a
 class Run(Protocol):
     """Runs a command of Slurm's with its words, in time. Raises `SchedulerError`."""
 
-    def __call__(self, command: str, words: Sequence[str], stdin: bytes = b"") -> Said:
+    def __call__(self, command: str, words: Sequence[str], stdin: bytes = b"") -> Output:
         """Return what it said."""
 
 
@@ -71,9 +71,9 @@ class SlurmQueue:
         if self._as_json is None:
             self._as_json = _release(self._run("squeue", ["--version"]).out) >= _JSON_SINCE
         if self._as_json:
-            found = self._json(which, all_states)
-            if found is not None:
-                return found
+            answer = self._json(which, all_states)
+            if answer is not None:
+                return answer
         jobs = self.with_details(self._table(which, all_states))
         self._as_json = False  # the table was read, and the JSON was not
         return jobs
@@ -94,8 +94,8 @@ class SlurmQueue:
     def _json(self, which: Sequence[str], all_states: bool) -> list[Job] | None:
         """Return what squeue says as JSON; None where it says none that can be read."""
         try:
-            said = self._run("squeue", ["-a", *_states(all_states), *which, "--json"])
-            return [] if said.code and is_gone(said.err) else None if said.code else slurm_json.jobs(said.out)
+            answer = self._run("squeue", ["-a", *_states(all_states), *which, "--json"])
+            return [] if answer.code and is_gone(answer.err) else None if answer.code else slurm_json.jobs(answer.out)
         except SchedulerError as error:
             if error.transient:
                 raise
@@ -107,20 +107,20 @@ class SlurmQueue:
         """Return rows of squeue, each task of an array on its own."""
         separator = slurm_tables.mark()
         words = ["-h", "-a", "-r", *_states(all_states), *which, "-o", slurm_tables.form(list(_JOB), separator)]
-        said = self._run("squeue", words)
-        if said.code and is_gone(said.err):
+        answer = self._run("squeue", words)
+        if answer.code and is_gone(answer.err):
             return []
-        if said.code:
-            raise slurm_refusal("asking squeue", said)
-        return slurm_tables.rows(said.out, list(_JOB.values()), separator)
+        if answer.code:
+            raise slurm_refusal("asking squeue", answer)
+        return slurm_tables.rows(answer.out, list(_JOB.values()), separator)
 
     def _show(self, jobs: Sequence[Job], names: Mapping[str, str]) -> None:
         """Ask scontrol; for one that has gone meanwhile it exits with 1, and the others are there."""
-        said = self._run("scontrol", [], scontrol_questions(job.id for job in jobs))
-        found = scontrol_answers(said.out, names)
+        answer = self._run("scontrol", [], scontrol_questions(job.id for job in jobs))
+        shown = scontrol_answers(answer.out, names)
         if len(self._shown) > _KEPT_AT_MOST:
             self._shown = {}
-        self._shown.update((_as_it_is(job), found[job.id]) for job in jobs if job.id in found)
+        self._shown.update((_as_it_is(job), shown[job.id]) for job in jobs if job.id in shown)
 
 
 def _states(all_of_them: bool) -> list[str]:
@@ -148,7 +148,7 @@ class Record(NamedTuple):
 
 def scontrol_questions(ids: Iterable[str]) -> bytes:
     """Return what to give to scontrol's stdin to be shown *ids*, each of digits, `_` and `+`."""
-    return "".join("show job %s\n" % one for one in ids).encode("ascii")
+    return "".join("show job %s\n" % job_id for job_id in ids).encode("ascii")
 
 
 def scontrol_answers(text: str, names: Mapping[str, str]) -> dict[str, dict[str, str]]:

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 
 from ....base.quantities import of_clock
-from ..commands import Said
+from ..commands import Output
 from ..protocol import Node, Queue, SchedulerError, Server, one_line
 
 _UNUSABLE = {"down", "drained", "draining", "drain", "fail", "failing", "inval", "unknown", "future", "error"}
@@ -41,8 +41,8 @@ def parsable(text: str, names: Sequence[str], separator: str) -> list[dict[str, 
     """Return the records of `sacct -p --delimiter`: the separator follows each field, a line end each record."""
     pieces = text.split(separator)
     size = len(names)
-    found = [pieces[at : at + size] for at in range(0, len(pieces) - size, size)]
-    return [dict(zip(names, [one[0].removeprefix("\n"), *one[1:]])) for one in found]
+    records = [pieces[at : at + size] for at in range(0, len(pieces) - size, size)]
+    return [dict(zip(names, [record[0].removeprefix("\n"), *record[1:]])) for record in records]
 
 
 # What Slurm's commands say when they refuse: in one line, and whether the job is merely not there.
@@ -56,20 +56,20 @@ def is_gone(text: str) -> bool:
     return any(words in text for words in _GONE)
 
 
-def slurm_refusal(asked: str, said: Said) -> SchedulerError:
+def slurm_refusal(asked: str, answer: Output) -> SchedulerError:
     """Return the exception for a command that failed, with its own words but without its name before each line."""
-    text = one_line(re.sub(r"^\w+: (error: )?", "", said.err, flags=re.MULTILINE) or said.out)
+    text = one_line(re.sub(r"^\w+: (error: )?", "", answer.err, flags=re.MULTILINE) or answer.out)
     down = any(word in text for word in _DOWN)
     remedy = "is slurmctld up? try again later" if down else "correct the request"
-    return SchedulerError(asked, text, remedy, said.code, transient=down)
+    return SchedulerError(asked, text, remedy, answer.code, transient=down)
 
 
 def nodes_of(rows: Iterable[Mapping[str, str]]) -> list[Node]:
     """Return the nodes of sinfo's rows, of which there is one for each node and partition."""
-    found: dict[str, list[Mapping[str, str]]] = {}
+    by_name: dict[str, list[Mapping[str, str]]] = {}
     for row in rows:
-        found.setdefault(row["name"], []).append(row)
-    return [_node(name, of_it) for name, of_it in found.items()]
+        by_name.setdefault(row["name"], []).append(row)
+    return [_node(name, of_it) for name, of_it in by_name.items()]
 
 
 def _node(name: str, rows: list[Mapping[str, str]]) -> Node:
@@ -94,8 +94,8 @@ def gpus(gres: str) -> int | None:
     """Return the GPUs of `gpu:a100:4(S:0-1),gpu:2,shard:8`: 6; None where nothing is said of any resource."""
     if gres in ("(null)", ""):
         return 0
-    found = re.findall(r"(?:^|,)gpu(?::[^,:(]+)?:(\d{1,6})(?=[(,]|$)", gres, re.ASCII)
-    return sum(int(one) for one in found)
+    counts = re.findall(r"(?:^|,)gpu(?::[^,:(]+)?:(\d{1,6})(?=[(,]|$)", gres, re.ASCII)
+    return sum(int(count) for count in counts)
 
 
 def queue_of(line: str) -> Queue | None:

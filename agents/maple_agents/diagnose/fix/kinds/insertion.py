@@ -20,7 +20,7 @@ from maple_submit_filter.bash.nodes import Literal, Word
 from maple_submit_filter.bash.parser import parse
 from maple_submit_filter.types.edits import Edit, Span
 
-from ....request.script.walk import Found, found
+from ....request.script.walk import FoundCommand, found
 from ..registry import Given
 
 _SHELLS = (b"bash", b"sh", b"dash", b"zsh", b"ksh")
@@ -134,7 +134,7 @@ def plain_words(source: bytes) -> list[PlainWord]:
     return sorted(words.values(), key=lambda plain_word: (plain_word.command, plain_word.nth))
 
 
-def _texts(place: Found, source: bytes) -> Iterator[Span]:
+def _texts(place: FoundCommand, source: bytes) -> Iterator[Span]:
     """Yield where the texts stand that a shell among the command's words reads: the word behind `-c`."""
     words = [source[slice(*word.span)] for word in place.command.words]
     shells = [at for at, word in enumerate(words) if word.rpartition(b"/")[2] in _SHELLS]
@@ -144,7 +144,7 @@ def _texts(place: Found, source: bytes) -> Iterator[Span]:
             yield Span(span.start + 1, span.end - 1)
 
 
-def _of(place: Found, source: bytes) -> list[PlainWord]:
+def _of(place: FoundCommand, source: bytes) -> list[PlainWord]:
     out = []
     for index, word in enumerate(place.command.words):
         span = _whole(word)

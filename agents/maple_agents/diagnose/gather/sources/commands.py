@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 
-from ....ask.schedulers.commands import Said, quiet_environment, run
+from ....ask.schedulers.commands import Output, quiet_environment, run
 from ....ask.schedulers.protocol import SchedulerError
 
 SECONDS = 15.0  # for each command; a busy controller answers late, and a user waits for all of them
@@ -19,7 +19,7 @@ class Commands:
         self._environ = environ
         self.late: list[str] = []
 
-    def ask(self, command: str, words: Sequence[str]) -> Said | None:
+    def ask(self, command: str, words: Sequence[str]) -> Output | None:
         """Return what the command said, None where it is not here or late; the exit code is the caller's to judge."""
         path = shutil.which(command, path=self._environ.get("PATH", os.defpath))
         if path is None:
