@@ -185,7 +185,7 @@ def record(row: dict[str, Any]) -> Record:
     outcome = row["outcome"]
     made = {**row, "codes": tuple(row["codes"])}
     made["outcome"] = Outcome(**_known(Outcome._fields, outcome)) if outcome else None
-    reached = told.get("reached")
+    reached = row.get("reached")
     made["reached"] = Reached(**_known(Reached._fields, reached)) if reached else None
     return Record(**_known(Record._fields, made))
 
