@@ -131,6 +131,11 @@ def examined(job: Job, site: Site) -> State:
     return _weighed(job, site)[0]
 
 
+def advised(job: Job, site: Site) -> State:
+    """Return the job with its plan and all that is said of it, what is likely among it."""
+    return _presumed(examined(job, site), job, site)
+
+
 def _weighed(job: Job, site: Site) -> Tuple[State, State]:
     """Return the state to tell of, and the one that repairs start from: what is known for sure, and proven."""
     state = _played(job, site)

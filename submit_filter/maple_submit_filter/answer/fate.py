@@ -17,7 +17,7 @@ from ..types.edits import Fix, Safety
 from ..types.findings import Finding
 from ..types.job import Job, Read, line_of
 from ..types.submission import Submission
-from .decision import Decision, Rewritten, examined, understood
+from .decision import Decision, Rewritten, advised, understood
 from .report import FIXED, Fate
 
 MOST_CHANGES = 6
@@ -86,7 +86,7 @@ def suggested(decision: Decision, submission: Submission, site: Site, read: Opti
     job = understood(submission, read, read)
     if job is None:
         return decision
-    start = examined(job, site)
+    start = advised(job, site)
     state = start
     taken: List[Tuple[str, Fix]] = []
     because: List[Tuple[int, str]] = []
@@ -116,7 +116,7 @@ def offers(
     job = understood(submission, read, read) if any(suspect.fixes for suspect in decision.findings) else None
     if job is None or decision.repaired is not None:
         return tuple(rewrittens)
-    start = examined(job, site)
+    start = advised(job, site)
     for finding, fix, after in _each(start, start, site):
         made = _rewritten(start, after, ("%s %s" % (finding.code, fix.says),), _because(start, fix))
         if all(_differs(made, rewritten) for rewritten in rewrittens) and _parses(after.job.source):
@@ -151,7 +151,7 @@ def _each(state: State, start: State, site: Site) -> Iterator[Tuple[Finding, Fix
 
     def again(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
         changed = understood(job.submission._replace(script=source, argv=argv), job.read, job.peruse)
-        return examined(changed, site) if changed is not None else None
+        return advised(changed, site) if changed is not None else None
 
     for finding in state.findings:
         for fix in finding.fixes:

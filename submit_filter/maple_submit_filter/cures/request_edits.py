@@ -139,7 +139,7 @@ def _into_chunk(beside: Setting, chosen: Setting, job: Job) -> Optional[Fix]:
     if amount is not None:
         safety = Safety.SAFE if chunks[0].count == 1 else Safety.ASK
         says = "remove -l %s, which the chunk already sets" % beside.name
-        return without.fix(safety, says) if amount == beside.value else None
+        return without.fix(safety if amount == beside.value else Safety.ASK, says)
     value = chosen.value + b":" + name + b"=" + beside.value
     made = restate(job, chosen, value, CODE) if select.chunks(value) is not None else None
     if made is None:

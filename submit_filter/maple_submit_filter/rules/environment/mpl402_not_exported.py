@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Optional, Tuple
+from typing import Iterator, List, Optional, Tuple
 
 from ...cures.launch_edits import change, exported, first_node_fixes
 from ...launchers.mpi.layout import by_ssh
@@ -150,7 +150,27 @@ def _handed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job)
     pattern = rb"\\(?=\$\{?(?:%s)\b)" % b"|".join(map(re.escape, names))
     starts = [step.span.start + match.start() for match in re.finditer(pattern, line)]
     drops = tuple(Edit(Span(start, start + 1), b"", "MPL402") for start in starts)
-    return (Fix(drops, Safety.SAFE, "this shell expands %s" % _listed(names)),) if drops else ()
+    if not drops:
+        return _here(names, step, job)
+    return (Fix(drops, Safety.SAFE, "this shell expands %s" % _listed(names)),)
+
+
+_SINGLE = re.compile(rb"(?<![\w$\"'\\])'([^'\"`\\\n]*)'(?=[ \t]*(?:[&;|)>\n]|$))")
+
+
+def _here(names: Tuple[bytes, ...], step: Step, job: Job) -> Tuple[Fix, ...]:
+    """Put the last word of a line, a command in single quotes, into double ones: this shell expands what it has set."""
+    end = job.source.find(b"\n", step.span.end)
+    match = _SINGLE.search(job.source, step.span.start, end if end >= 0 else len(job.source))
+    if match is None or b"$(" in match.group(1):
+        return ()
+    used = [(found.start(), found.group(1)) for found in re.finditer(rb"\$\{?(\w+)", match.group(1))]
+    if not any(name in names for _, name in used):
+        return ()
+    quotes = [Span(match.start(), match.start() + 1), Span(match.end() - 1, match.end())]
+    later = [match.start(1) + at for at, name in used if name not in names]
+    edits = [Edit(span, b'"', "MPL402") for span in quotes] + [Edit(Span(at, at), b"\\", "MPL402") for at in later]
+    return (Fix(tuple(edits), Safety.SAFE, "this shell expands %s" % _listed(names)),)
 
 
 def _in_list(names: Tuple[bytes, ...], step: Step, job: Job) -> Tuple[Fix, ...]:
@@ -172,7 +192,7 @@ def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -
     option = step.links[-1].option(name) if step.links else None
     span = option.span if option is not None else None
     names = _names_in(job.source[span.start : span.end], breach.names) if span is not None else ()
-    fixes = _handed_on(names, step, plan, job) if names else _as_granted(name, option, plan, job.source)
+    fixes = _handed_on(names, step, plan, job) if names else _as_granted(name, option, step, plan, job.source)
     if not fixes and step.links and name in ("node-rank", "machine-rank"):
         fixes = own_node_rank(step, step.links[-1], job, site)
     foreign = _of_other(job.source[span.start : span.end], job) if span is not None else ""
@@ -191,13 +211,22 @@ _NAMED = {"gpus_per_node": re.compile(rb"SLURM_GPUS_(?:PER|ON)_NODE\b"),
           "nodes": re.compile(rb"(?:SLURM_N?NODES|SLURM_JOB_NUM_NODES|PBS_NUM_NODES)\b")}  # fmt: skip
 
 
-def _as_granted(name: str, option: Optional[Option], plan: LaunchPlan, source: bytes) -> Tuple[Fix, ...]:
+def _vanished(name: str, number: int, step: Step, source: bytes) -> List[Edit]:
+    """Write the number for a bare variable behind the option: empty it is no word, so the option took the next one."""
+    spelled = rb"--%s[ \t]+(\$\{?\w+\}?)(?=\s)" % name.encode().replace(b"-", b"[-_]")
+    match = re.compile(spelled).search(source, step.span.start, step.span.end)
+    if match is None or not _NAMED[_GRANTED[name]].search(match.group(1)):
+        return []
+    return [Edit(Span(*match.span(1)), b"%d" % number, "MPL402")]
+
+
+def _as_granted(name: str, option: Optional[Option], step: Step, plan: LaunchPlan, source: bytes) -> Tuple[Fix, ...]:
     """Give a count the number that the scheduler grants: of nodes, or a rank for each GPU of a node.
 
     Where the empty word is the scheduler's own name for that number, no other was meant.
     """
     number = getattr(plan.allocation, _GRANTED.get(name, ""), None)
-    edits = change(option, b"%d" % number, "MPL402") if number else None
+    edits = (change(option, b"%d" % number, "MPL402") or _vanished(name, number, step, source)) if number else None
     if not edits:
         return ()
     count = source[edits[0].span.start : edits[0].span.end]

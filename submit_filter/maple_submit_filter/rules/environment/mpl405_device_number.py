@@ -89,12 +89,14 @@ def _numbered(step: Step, job: Job) -> Optional[Named]:
 
 def _all_of_a_node(srun: Link, step: Step, job: Job) -> Tuple[Fix, ...]:
     """Give the step the GPUs of a node together, of which each task takes its own."""
-    option, setting = srun.option("gpus-per-task"), job.settings.get("gpus-per-task")
-    span = option.span if option is not None else setting.origin.span if setting is not None else None
+    option, setting, bind = srun.option("gpus-per-task"), job.settings.get("gpus-per-task"), srun.option("gpu-bind")
     words = b"--gpus-per-node=%d" % (step.tasks_per_node or 0)
-    if span is None:
-        return ()
-    return (Fix((Edit(span, words, "MPL405"),), Safety.ASK, words.decode()),)
+    spans = [option.span if option is not None else None, setting.origin.span if setting is not None else None]
+    edits = [Edit(span, words, "MPL405") for span in spans if span is not None]
+    if bind is not None and bind.value_span is not None:
+        edits += [Edit(bind.value_span, b"none", "MPL405")]
+    says = " and ".join([words.decode()] * bool(spans[0] or spans[1]) + ["--gpu-bind=none"] * (bind is not None))
+    return (Fix(tuple(edits), Safety.ASK, says),) if edits else ()
 
 
 def _each(srun: Link, job: Job) -> bytes:

@@ -76,8 +76,9 @@ def _module(unfit: Unfit, name: str, job: Job) -> Optional[_Place]:
     match = _load_of(name, job.source)
     if match is None:
         return None
-    start = job.source.rfind(b"\n", 0, match.start(1)) + 1
-    edit = Edit(Span(start, start), unfit.before.encode() + b"\n", "MPL410")
+    line = job.source.rfind(b"\n", 0, match.start(1)) + 1
+    start = line + len(job.source[line:]) - len(job.source[line:].lstrip(b" \t"))  # on its line: line numbers stay
+    edit = Edit(Span(start, start), unfit.before.encode() + b"; ", "MPL410")
     return _Place(Span(*match.span(1)), _offer((edit,), unfit.before) if unfit.before else ())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Optional
+from typing import Iterator, Optional, Tuple
 
 from ...launchers.grammar import place
 from ...plan import breach_kinds
@@ -55,12 +55,10 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     start, end = breach.numbers.get("start"), breach.numbers.get("end")
     command = Span(start, end) if start is not None and end is not None else step.span
     fix = _hyphens(step) if breach.names == (b"dash",) else None
-    fix = (
-        _one_node(plan, job) if breach.names == (b"node",) else _bare(step, job) if breach.names == (b"none",) else fix
-    )
+    fix = _one_node(plan, job) if breach.names == (b"node",) else fix
+    fixes = _bare(step, job) if breach.names == (b"none",) else (fix,) if fix is not None else ()
     return Finding(CODE, says % (step.links[-1].name if step.links else "the shell"),
-                   place(breach.texts["word"]) or command, True, fixes=(fix,) if fix is not None else (),
-                   help=help)  # fmt: skip
+                   place(breach.texts["word"]) or command, True, fixes=fixes, help=help)  # fmt: skip
 
 
 def _one_node(plan: LaunchPlan, job: Job) -> Optional[Fix]:
@@ -76,14 +74,25 @@ def _one_node(plan: LaunchPlan, job: Job) -> Optional[Fix]:
     return None
 
 
-def _bare(step: Step, job: Job) -> Optional[Fix]:
-    """Leave out a `bash -c` whose text is not quoted, so that it takes one word only."""
-    line = job.source[step.span.start : step.span.end]
-    match = re.search(rb"\b(?:bash|sh)[ \t]+-l?c[ \t]+(?=torchrun\b|python3?\b|accelerate\b|deepspeed\b)", line)
+def _bare(step: Step, job: Job) -> Tuple[Fix, ...]:
+    """Leave out a `bash -c` whose text is not quoted, so that it takes one word only; or quote the text.
+
+    What is escaped in it was meant for that shell, and then only the quotes say so.
+    """
+    start, end = step.span
+    match = re.search(rb"\b(?:bash|sh)[ \t]+-l?c[ \t]+(?=torchrun\b|python3?\b|accelerate\b|deepspeed\b)",
+                      job.source[start:end])  # fmt: skip
     if match is None:
-        return None
-    edit = Edit(Span(step.span.start + match.start(), step.span.start + match.end()), b"", CODE)
-    return Fix((edit,), Safety.ASK, "start it without bash -c, which takes one word only")
+        return ()
+    text = Span(start + match.end(), end)
+    quotes = (Edit(Span(text.start, text.start), b'"', CODE), Edit(Span(end, end), b'"', CODE))
+    quoted = Fix(quotes, Safety.ASK, "quote the whole command, of which bash -c takes one word only")
+    gone = (Edit(Span(start + match.start(), start + match.end()), b"", CODE),)
+    bare = Fix(gone, Safety.ASK, "start it without bash -c, which takes one word only")
+    own = job.source[text.start : text.end]
+    if b'"' in own or b"`" in own or b"\\\n" in own:
+        return (bare,)
+    return (quoted, bare) if b"\\$" in own else (bare, quoted)
 
 
 def _hyphens(step: Step) -> Optional[Fix]:

@@ -40,7 +40,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             yield from _stays(step, job.source)
         if b"--block" not in step.program and step.links and step.links[0].name == "srun" and _ends(step):
             says = "without --block the step ends at once, and Slurm kills the Ray that it began"
-            yield Finding("MPL328", says, step.span, help="add --block, and & behind the line")
+            yield Finding("MPL328", says, step.span, fixes=_blocking(step, job.source),
+                          help="add --block, and & behind the line")  # fmt: skip
         if b"--head" not in step.program and _other_port(step, plan):
             yield Finding("MPL328", "the workers look for the head at another port than it has", step.span,
                           help="give both the same port")  # fmt: skip
@@ -59,6 +60,18 @@ def _many_heads(step: Step, heads: int) -> Finding:
     return Finding(
         "MPL328", says, step.span, fixes=fixes, help="one head, and workers with --address= on the other nodes"
     )
+
+
+def _blocking(step: Step, source: bytes) -> Tuple[Fix, ...]:
+    """Have `ray start` stay, in the background."""
+    start, end = step.span
+    word = re.compile(rb"\bray[ \t]+start\b").search(source, start, end)
+    if word is None:
+        return ()
+    edits = [Edit(Span(word.end(), word.end()), b" --block", "MPL328")]
+    if not step.background:
+        edits.append(Edit(Span(end, end), b" &", "MPL328"))
+    return (Fix(tuple(edits), Safety.ASK, "add --block, in the background"),)
 
 
 def _stays(step: Step, source: bytes) -> Iterator[Finding]:

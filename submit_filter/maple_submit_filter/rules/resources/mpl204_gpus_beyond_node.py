@@ -53,8 +53,23 @@ def _per_task(job: Job, most: int) -> Optional[Finding]:
     if each is None or tasks is None or each * tasks <= most:
         return None
     says = "%d tasks per node with %d GPUs each" % (tasks, each)
-    fewer = most // tasks
-    return _finding(job.settings.get("gpus-per-task"), says, most, fewer, job)
+    finding = _finding(job.settings.get("gpus-per-task"), says, most, most // tasks, job)
+    return finding if finding.fixes or not most else finding._replace(fixes=_fewer_tasks(job, tasks, most // each))
+
+
+def _fewer_tasks(job: Job, tasks: int, most: int) -> Tuple[Fix, ...]:
+    """Start as many tasks on a node as have their GPUs there: on more nodes all of them, or fewer in all."""
+    each, nodes = job.settings.get("ntasks-per-node"), job.settings.get("nodes")
+    made = restate(job, each, b"%d" % most, "MPL204") if each is not None and most else None
+    if made is None or "ntasks" in job.settings:
+        return ()
+    fewer = made.fix(Safety.ASK, "--ntasks-per-node=%d" % most)
+    total = int(nodes.value) * tasks if nodes is not None and nodes.value.isdigit() else 0
+    if nodes is None or not total or total % most:
+        return (fewer,)
+    more = restate(job, nodes, b"%d" % (total // most), "MPL204")
+    says = "the %d tasks on %d nodes" % (total, total // most)
+    return (fewer, (made + more).fix(Safety.ASK, says)) if more is not None else (fewer,)
 
 
 def _total(job: Job, most: int) -> Optional[Finding]:
