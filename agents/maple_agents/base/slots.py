@@ -14,7 +14,7 @@ NAMES: tuple[Name, ...] = Name.__args__  # type: ignore[attr-defined]
 INTEGERS: frozenset[Name] = frozenset(
     ("nodes", "gpus_per_node", "gpus_total", "ranks_per_node", "cpus_per_task", "cpus_per_node")
 )
-PARADIGMS = ("ddp", "fsdp", "zero3", "accelerate-ddp", "3d", "jax", "single")
+PARADIGMS = ("ddp", "fsdp", "zero2", "zero3", "accelerate-ddp", "3d", "jax", "single")
 LAUNCHERS = ("srun", "torchrun", "accelerate", "deepspeed", "mpiexec", "ibrun")
 By = Literal["request", "script", "option", "prompt", "earlier", "model", "site", "template", "derived"]
 

@@ -17,7 +17,8 @@ class Paradigm(Part):
     """A paradigm; its name is that of its file.
 
     *phrases*: what people call it, for the grammar of requests. *says*: what it is, for people and for retrieval;
-    *described*: the same in words that people use who do not know its name, a sentence each, for retrieval alone.
+    *described*: the same in words that people use who do not know its name, a sentence each, for retrieval alone; one
+    without them is said, and never guessed.
     *launchers*: what starts it, the best first; "python" is a program that the outer launcher starts rank by rank,
     "plain" one that needs no launcher. *processes*: a process for each GPU, for each node, or one. *divides*: what each
     rank holds only its share of. *mini_app*: what proves a launch of it. *around*: what the program needs that is not

@@ -41,7 +41,7 @@ def test_a_paradigm_that_was_said_decides():
 
 
 def test_a_paradigm_that_is_not_known_is_not_exchanged_for_one_like_it():
-    assert choose("zero stage 2 on 4 nodes", Slots([slot("paradigm", "zero2")]), judge=Forbidden()) is None
+    assert choose("zero stage 1 on 4 nodes", Slots([slot("paradigm", "zero1")]), judge=Forbidden()) is None
 
 
 @pytest.mark.parametrize(("launcher", "paradigm"), [("accelerate", "accelerate-ddp"), ("deepspeed", "zero3")])

@@ -179,9 +179,7 @@ def paradigm(step: Step, source: bytes, read: Read | None) -> str:
     if agent is not None and agent.name == "accelerate":
         return _of_accelerate(agent, words, source, read)
     stage = _stage(words, source, read)
-    if stage == "3":
-        return "zero3"
-    if stage in ("1", "2"):
+    if stage > "0":
         return "zero" + stage
     if any(_FSDP.match(word) for word in words):
         return "fsdp"
@@ -210,7 +208,9 @@ def _of_accelerate(agent: Link, words: Sequence[bytes], source: bytes, read: Rea
     config = agent.option("config-file")
     if config is None or config.value is None:
         stage_of = _stage(words, source, read)
-        return "zero3" if stage_of == "3" else "fsdp" if any(map(_FSDP.match, words)) else "accelerate-ddp"
+        if stage_of > "0":
+            return "zero" + stage_of
+        return "fsdp" if any(map(_FSDP.match, words)) else "accelerate-ddp"
     text = _content(config.value.raw, source, read)
     kind = _TYPE.search(text)
     paradigms = {b"FSDP": "fsdp", b"MULTI_GPU": "accelerate-ddp", b"MULTI_XPU": "accelerate-ddp", b"MEGATRON_LM": "3d"}

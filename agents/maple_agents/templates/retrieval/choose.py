@@ -206,12 +206,12 @@ OTHERS = (
 
 
 def load() -> dict[str, Paradigm]:
-    """Return every paradigm that a description may mean, by its name; one process, or JAX, is said, and never guessed.
+    """Return every paradigm that a description may mean, by its name; one that nothing describes is said, and never guessed.
 
     Raises `ValueError` where a file is wrong.
     """
     every = {name: paradigms.load(name) for name in paradigms.names()}
-    return {name: paradigm for name, paradigm in every.items() if paradigm.processes == "gpu"}
+    return {name: paradigm for name, paradigm in every.items() if paradigm.described}
 
 
 def whole(every: Mapping[str, Paradigm]) -> list[Passage]:
