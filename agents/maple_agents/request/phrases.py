@@ -49,6 +49,9 @@ _GPU = re.compile(
     r"(?:sxm\d?|pcie|nvl|nvlink|hbm\d?e?)?(?:\d{2,3}g(?:i?b)?)?(?:sxm\d?|pcie)?)(?:s|gpus?)?\Z"
 )
 _KIND_X = re.compile(r"([a-z]{1,2}\d{2,3}[a-z]?)x\d{1,2}\Z")
+_ENDED = re.compile(
+    r"([a-z]{6,})(?:a|u|y|em|om|ie|ę|'?[dt][ea])\Z"
+)  # "Megatrona", "torchrun'da": other languages' cases
 _SIZED = re.compile(r"(?:[a-z][\w.]*[-_])*[a-z][\w.]*[-_]?\d{1,4}(?:\.\d+)?(?:x\d+)?[bm](?:[-_][\w.]+)*\Z")
 _BARE_SIZE = re.compile(r"\d{1,4}(?:\.\d+)?[bm]\Z")
 _FILE = re.compile(r"\.(?:py|sh|json|ya?ml|sif|txt|csv|toml|tar|gz|parquet)\Z")
@@ -188,6 +191,9 @@ def _named(joined: str) -> Phrase | None:
                 base = known().get(joined[: -len(variant)])
                 if base is not None and base.name == "model":
                     hit = base
+    if hit is None and (bare := _ENDED.match(joined)):
+        found = known().get(bare[1])
+        hit = found if found is not None and found.name in ("paradigm", "launcher") else None
     if hit is None and (_GPU.match(joined) or _KIND_X.match(joined) and _GPU.match(joined.rpartition("x")[0])):
         hit = Phrase("gpu", joined)
     return hit

@@ -133,12 +133,16 @@ def _written(asked: Asked, english: languages.Translated, text: str) -> Asked:
 def refusal(text: str) -> str | None:
     """Return in one line why *text* cannot be read as a request, None where it can. Takes bounded time."""
     wrong = languages.refusal(text)
-    if wrong or languages.about_a_job(text):
+    foreign = None if wrong else languages.unknown(text)
+    if wrong or not foreign and languages.about_a_job(text):
         return wrong
     asked = read(text)
     if asked.contradictions or asked.doubts or set(asked.slots) - {"site", "program"}:
         return None
-    return 'the request says nothing of a job; say for example "train.py with DDP on 2 nodes, 4 hours, account abc123"'
+    return (
+        foreign
+        or 'the request says nothing of a job; say for example "train.py with DDP on 2 nodes, 4 hours, account abc123"'
+    )
 
 
 def resolve(asked: Asked, cluster: Cluster) -> Asked:

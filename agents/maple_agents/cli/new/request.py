@@ -159,12 +159,15 @@ def _unread(text: str, asked: "Asked", slots: Slots, cluster: "Cluster") -> "tup
     """Return what the grammar did not understand, as it may be shown."""
     from maple_agents.request import site_words
     from maple_agents.request.forms import pasted
+    from maple_agents.request.language import languages
     from maple_agents.request.unread import missed, unread
 
     old = pasted(text)
     own = Slots(slot for slot in slots.values() if slot.name not in _PLACES or not site_words.is_old(slot, old))
     lost = unread(asked.left, own, cluster.site, _systems(cluster)) if asked.left else ()
     lost += tuple(missed(text, slots, lost, cluster.site))
+    if languages.unknown(text):  # what a number counts there, nobody can say
+        lost = tuple(one._replace(stops=one.stops or any(map(str.isdigit, one.text))) for one in lost)
     had = {slot.value for slot in slots.values()}
     wished = asked.wishes if not any(name in slots for name in _PLACES) else ()  # they choose the place
     lost = tuple(word for word in lost if word.slot not in _PLACES or word.value not in had)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -18,7 +18,9 @@ MOST = 8_000  # characters; a request is a few sentences
 _FREQUENT = texts("languages")
 _ENGLISH = listed(_FREQUENT["English"])
 _FOREIGN = {name: text for name, text in _FREQUENT.items() if name != "English"}
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # written without blanks, or with endings
+_HAN, _COUNTERS = r"(?:[A-Za-z][\w-]*|[\u3040-\u30ff\u3400-\u9fff]+|[\uac00-\ud7af]+)", "개|대|장|枚|台|つ"
+_COUNTED = re.compile(r"(?P<what>%s)[ \t]?(?P<n>\d+)[ \t]?(?:%s)(?:의|씩)?" % (_HAN, _COUNTERS), re.ASCII)
 _WIDE = re.compile("[，。；：！？、（）「」《》“”]")
 _PLAIN = (", ", ". ", "; ", ": ", "! ", "? ", ", ", " (", ") ", *'"' * 6)
 _PUNCTUATION = dict(zip("，。；：！？、（）「」《》“”", _PLAIN, strict=True))
@@ -63,11 +65,8 @@ def refusal(text: str) -> str | None:
     )
     if odd:
         return "the request holds the character U+%04X, which is no text; write it in plain words" % ord(odd)
-    return _unread(text) or (
-        None
-        if known(text) or re.search(r"[A-Za-z]", text)
-        else "the request holds no words; say what to run and on how many nodes"
-    )
+    words = known(text) or re.search(r"[A-Za-z]", text) or unknown(text)
+    return None if words else "the request holds no words; say what to run and on how many nodes"
 
 
 def about_a_job(text: str) -> bool:
@@ -75,7 +74,11 @@ def about_a_job(text: str) -> bool:
     return bool(_ABOUT.search(text))
 
 
-def _unread(text: str) -> str | None:
+def unknown(text: str) -> str | None:
+    """Return in one line that the language of a text is none that is read here, None where it is one.
+
+    Numbers, commands and names of the site are read all the same.
+    """
     if known(text):
         return None
     letters = [sign for sign in text if sign.isalpha()]
@@ -102,7 +105,8 @@ def _latin(sign: str) -> bool:
 def language(text: str) -> str:
     """Return the language of which a text has more words than of English, "" for English."""
     if _CJK.search(text):
-        return "Japanese" if re.search(r"[\u3040-\u30ff]", text) else "Chinese"
+        kana = re.search(r"[\u3040-\u30ff]", text)
+        return "Korean" if re.search(r"[\uac00-\ud7af]", text) else "Japanese" if kana else "Chinese"
     words = _words(text)
     english = sum(word in _ENGLISH for word in words)
     most = max(_known(), key=lambda name: _hits(words, name))
@@ -180,7 +184,8 @@ def _spread(start: int, end: int, size: int) -> list[int]:
 def _replacements(text: str, name: str, kept: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
     pattern, phrases = _lexicon(name)
     fixed = sorted([*kept, *(match.span() for match in _KEPT.finditer(apart(text)))])
-    replaced = []
+    replaced = list(_counted(text, phrases))
+    fixed += [(start, end) for start, end, _ in replaced]
     for match in pattern.finditer(text):
         start, end = match.span()
         if any(begin < end and start < stop for begin, stop in fixed):
@@ -188,7 +193,15 @@ def _replacements(text: str, name: str, kept: Sequence[tuple[int, int]]) -> list
         wide = _PUNCTUATION.get(match.group())
         words = wide if wide is not None else phrases[" ".join(match.group().lower().split())].strip("-")
         replaced.append((start, end, words if wide is not None or not _CJK.match(match.group()) else " %s " % words))
-    return replaced
+    return sorted(replaced)
+
+
+def _counted(text: str, phrases: Mapping[str, str]) -> Iterator[tuple[int, int, str]]:
+    """Yield what is counted behind its name, "노드 2개", as English counts it."""
+    for match in _COUNTED.finditer(text):
+        what = match["what"] if match["what"].isascii() else phrases.get(match["what"], "")
+        if what:
+            yield *match.span(), " %s %s " % (match["n"], what)
 
 
 @cache
