@@ -206,7 +206,7 @@ OTHERS = (
 
 
 def load() -> dict[str, Paradigm]:
-    """Return every paradigm that a description may mean, by its name; one that nothing describes is said, and never guessed.
+    """Return every paradigm that a description may mean, by its name; what nothing describes is said, never guessed.
 
     Raises `ValueError` where a file is wrong.
     """
