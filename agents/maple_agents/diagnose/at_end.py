@@ -190,7 +190,8 @@ def moved(diagnosis: Diagnosis, paths: Mapping[str, str]) -> Diagnosis:
     case = replace(
         case, logs=_moved(case.logs, paths), missing=_moved(case.missing, paths), notes=_moved(case.notes, paths)
     )
-    changes = {name: _moved(getattr(diagnosis, name), paths) for name in ("causes", "cascade", "cures", "excerpt")}
+    lines = ("causes", "cascade", "cures", "script", "excerpt")
+    changes = {name: _moved(getattr(diagnosis, name), paths) for name in lines}
     return replace(diagnosis, case=case, **changes)
 
 

@@ -24,6 +24,7 @@ from .read.templates import template
 from .recognise.log_facts import ENDINGS, facts, with_signs
 from .recognise.matches import Match, matches
 from .recognise.neighbours import vote
+from .recognise.particulars import particulars
 from .values import Case, Cause, Diagnosis, Digest, Event, Evidence, Place, Severity, Stream
 
 MOST_CASCADE = 12
@@ -58,7 +59,8 @@ def diagnose(
     else:
         causes = _as_judged(causes, judgement)
     shown = excerpt(digest, known_lines, known) if causes[0] is UNKNOWN else ()
-    return Diagnosis(case, causes, _told(cascade), excerpt=shown)
+    first = replace(causes[0], named=particulars(causes[0], case.ended, digest))
+    return Diagnosis(case, causes if not first.named else (first, *causes[1:]), _told(cascade), excerpt=shown)
 
 
 UNKNOWN = Cause("", "unknown", "the logs do not show the cause", 0.0, 0.0)

@@ -42,6 +42,7 @@ def case_of(
 def explained(case: Case, model: str | None = None) -> Diagnosis:
     """Return why the job failed, and what would cure it. Logs and files are read here, as the user."""
     from .fix import cures
+    from .fix.script_places import script_places
     from .read import read
 
     known = entries()
@@ -50,6 +51,7 @@ def explained(case: Case, model: str | None = None) -> Diagnosis:
 
     def finished(diagnosis: Diagnosis) -> Diagnosis:
         diagnosis = replace(diagnosis, cures=cures(diagnosis, digest, decision, known))
+        diagnosis = replace(diagnosis, script=script_places(diagnosis))
         diagnosis = replace(diagnosis, cited=_cited(diagnosis))
         return advised_by_choice(diagnosis, digest, decision, known, model)
 

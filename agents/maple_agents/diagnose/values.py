@@ -196,7 +196,8 @@ class Cause:
     """A cause that may be the one. *entry*: of the knowledge base. *score*: before calibration; *confidence*: 0 to 1,
     calibrated.
 
-    *values*: what the signature's named groups caught. *by*: "rule", "case" or "model". *likely*: it is no more than
+    *values*: what the signature's named groups caught. *named*: what its lines and the scheduler name, by what each is:
+    "port", "memory asked for". *by*: "rule", "case" or "model". *likely*: it is no more than
     that; *voters*: who names it, "entries" (of the knowledge base), "lines" (labelled ones that the log's are like),
     "script" (a launch line that a rule has proven wrong).
     """
@@ -208,6 +209,7 @@ class Cause:
     confidence: float
     evidence: tuple[Evidence, ...] = ()
     values: dict[str, str] = field(default_factory=dict)
+    named: dict[str, str] = field(default_factory=dict)
     by: Author = "rule"
     likely: bool = False
     voters: tuple[str, ...] = ()
@@ -227,7 +229,8 @@ class Cited:
 class Diagnosis:
     """*causes*: the likeliest first; never empty: "none" and "unknown" are causes too. *cascade*: what only followed.
 
-    *excerpt*: the shortest useful piece of the log where the cause is unknown. *cited*: what the site's own documents
+    *script*: the lines of the submitted script that have a say in it, where none is among the evidence. *excerpt*: the
+    shortest useful piece of the log where the cause is unknown. *cited*: what the site's own documents
     say of it. *advice*: at most two sentences of a model, "" for none.
     """
 
@@ -235,6 +238,7 @@ class Diagnosis:
     causes: tuple[Cause, ...]
     cascade: tuple[Evidence, ...] = ()
     cures: tuple[Cure, ...] = ()
+    script: tuple[Evidence, ...] = ()
     excerpt: tuple[Evidence, ...] = ()
     cited: tuple[Cited, ...] = ()
     advice: str = ""

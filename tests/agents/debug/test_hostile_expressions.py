@@ -8,7 +8,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
-from maple_agents.templates.knowledge.entries_in_force import entries
+from maple_agents.templates.knowledge.entries_in_force import entries, meanings
 
 LONGEST = 2000  # characters: a line is never longer when it is searched
 PROGRAM = "import re, sys\nfor line in sys.stdin:\n    pattern, text = eval(line)\n    re.search(pattern, text)\n"
@@ -16,9 +16,8 @@ PROGRAM = "import re, sys\nfor line in sys.stdin:\n    pattern, text = eval(line
 
 def patterns() -> list[str]:
     """Return every expression in force, each once."""
-    return sorted(
-        {one for entry in entries().values() for one in (*entry.match, *entry.without, entry.exception) if one}
-    )
+    of_entries = {one for entry in entries().values() for one in (*entry.match, *entry.without, entry.exception) if one}
+    return sorted(of_entries | {one for meaning in meanings().values() for one in (*meaning.names, *meaning.script)})
 
 
 def pieces(tree: Any) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from ...templates.knowledge import meanings
 from ..values import Cause, Cure, Diagnosis, Evidence
 from . import schema
-from .next_steps import difference, filled, steps
+from .next_steps import changed, difference, filled, steps
 from .safe import safe_words
 from .site_help import here
 
@@ -45,21 +45,24 @@ def answer(diagnosis: Diagnosis) -> schema.Answer:
         advice=diagnosis.advice or None,
         here=list(here(diagnosis)),
         next=list(steps(diagnosis)),
-        again=_again(first),
+        again=_again(diagnosis),
         missing=list(diagnosis.case.missing),
         notes=list(diagnosis.case.notes),
+        script=_lines(diagnosis.script),
     )
 
 
 def _cause(cause: Cause) -> dict[str, Any]:
     return {"cause": cause.cause, "says": cause.says, "confidence": round(cause.confidence, 2), "likely": cause.likely,
-            "voters": list(cause.voters)}  # fmt: skip
+            "voters": list(cause.voters), "named": cause.named}  # fmt: skip
 
 
-def _again(cause: Cause) -> schema.Again | None:
+def _again(diagnosis: Diagnosis) -> schema.Again | None:
     """Return whether the same job is worth running again, None where no class is known that would tell."""
-    known = meanings().get(cause.cause)
-    return None if known is None else schema.Again(helps=known.again, because=known.because)
+    known = meanings().get(diagnosis.causes[0].cause)
+    if known is None:
+        return None
+    return schema.Again(helps=known.again, because=known.because, changed=changed(diagnosis))
 
 
 def _lines(lines: Iterable[Evidence]) -> list[schema.Line]:

@@ -25,6 +25,16 @@ def difference(cure: Cure, diagnosis: Diagnosis) -> str:
     return safe_lines(unified(before, after, diagnosis.case.name or "job.sh"))
 
 
+def changes(cure: Cure) -> bool:
+    """Return whether a cure changes what is submitted, and is offered."""
+    return (cure.script is not None or cure.argv is not None) and not cure.held_back
+
+
+def changed(diagnosis: Diagnosis) -> bool:
+    """Return whether a change is offered for the cause itself, not only for what stands beside it."""
+    return any(changes(cure) and not cure.says.startswith("besides") for cure in diagnosis.cures)
+
+
 # Steps to take with the names of this job in the places that general advice leaves open.
 
 _JOB_SAID = re.compile(r"\b(?:StepId=|JobId=|JOB |STEP |job |Job )(\d{2,12})(?:[.\s]|$)")

@@ -9,8 +9,9 @@ from ...ask.submission import GENERIC, on_site  # sites that nobody described: t
 from ...base import drawing
 from ...base.quantities import elapsed
 from ...templates.knowledge import meanings
+from ..recognise.particulars import unsaid
 from ..values import Cause, Cited, Cure, Diagnosis, Ended
-from .next_steps import difference, filled, new, steps
+from .next_steps import changed, changes, difference, filled, new, steps
 from .page_rows import head, lines, plain, say, short, step
 from .safe import safe_words
 from .site_help import OWN_PACKAGES, here
@@ -28,6 +29,7 @@ def show(diagnosis: Diagnosis, hint: bool = True) -> None:
     head(_ending(diagnosis))
     _cause(first)
     lines(first.evidence, ROWS, bold=True)
+    _of_script(diagnosis)
     _notes(diagnosis)
     if first.cause == "unknown" and diagnosis.excerpt:
         say("", "first complaint in the log, or its last lines:")
@@ -43,7 +45,7 @@ def show(diagnosis: Diagnosis, hint: bool = True) -> None:
     for at, cure in enumerate(diagnosis.cures):
         _cure(cure, diagnosis, at > 0)
     _here(diagnosis)
-    _again(first)
+    _again(diagnosis)
     if hint:
         _next(diagnosis)
     if diagnosis.case.site_known_by:
@@ -73,6 +75,8 @@ def _cause(cause: Cause) -> None:
     say("likely: " if cause.likely else "cause: ", cause.says, fg="yellow" if cause.likely else "red", bold=True)
     who = {"rule": "", "case": ", as in an earlier job of yours", "model": ", says the model"}[cause.by]
     say("       ", "%s, %d %% sure%s" % (cause.cause, round(cause.confidence * 100), who))
+    if values := unsaid(cause):
+        say("here:  ", values)
 
 
 def _notes(diagnosis: Diagnosis) -> None:
@@ -101,11 +105,20 @@ def _documents(cited: Sequence[Cited]) -> None:
         say("  ", quote.text, dim=True)
 
 
-def _again(cause: Cause) -> None:
-    """Print whether the same job is worth running again."""
-    known = meanings().get(cause.cause)
-    if known is not None:
-        say("again? ", "%s: %s" % (known.again, known.because), dim=True)
+def _again(diagnosis: Diagnosis) -> None:
+    """Print whether the job is worth running again: with a change, as it is, or not."""
+    known = meanings().get(diagnosis.causes[0].cause)
+    if known is None:
+        return
+    when = "after the change; as it is " if changed(diagnosis) else ""
+    say("run again: ", "%s%s: %s" % (when, known.again, known.because), dim=True)
+
+
+def _of_script(diagnosis: Diagnosis) -> None:
+    """Print the lines of the script that have a say in it."""
+    if diagnosis.script:
+        say("", "in the script:")
+        lines(diagnosis.script, 2)
 
 
 def _here(diagnosis: Diagnosis) -> None:
@@ -150,7 +163,7 @@ def _next(diagnosis: Diagnosis) -> None:
         say("what next:", "")
     for line in lines:
         step("  - ", line)
-    if any(_changes(cure) and not cure.held_back for cure in diagnosis.cures):
+    if any(map(changes, diagnosis.cures)):
         say("", _taken(diagnosis), dim=True)
 
 

@@ -42,6 +42,7 @@ class Line(Shape):
 class Cause(Shape):
     """A cause. *confidence*: the share of such answers that were right on logs that nothing was learnt from. *likely*:
     it is no more than that. *voters*: who names it, "entries" of the knowledge base or "lines" that are alike.
+    *named*: what the lines and the scheduler name of this job, by what each is: "port", "asked for".
     """
 
     cause: Text = Field(
@@ -51,6 +52,7 @@ class Cause(Shape):
     confidence: float = Field(ge=0, le=1)
     likely: bool = False
     voters: list[Text] = []
+    named: dict[Text, Text] = {}
 
 
 class Other(Cause):
@@ -114,10 +116,11 @@ class End(Shape):
 
 
 class Again(Shape):
-    """Whether running the same job once more may help, and why."""
+    """Whether running the same job once more may help as it is, and why. *changed*: a fix above changes it first."""
 
     helps: Literal["no", "perhaps", "yes"]
     because: Text
+    changed: bool = False
 
 
 class Answer(Shape):
@@ -125,7 +128,8 @@ class Answer(Shape):
 
     *cause*: class "none": the job succeeded; "unknown": the logs do not show the cause, and *excerpt* is the
     shortest useful piece. *by*: who says so. *here*: what the site's file says of such a cause. *next*: what to do
-    where no cause is known. *again*: whether the same job is worth running again, as it is. *written*, *submitted*:
+    where no cause is known. *again*: whether the same job is worth running again. *script*: lines of the script that
+    have a say in it, where no evidence is of the script. *written*, *submitted*:
     only with `--apply` or `--submit`: the copy, and what the submit command said. *rounds*, *ended*: only with
     `--rounds`.
     """
@@ -150,6 +154,7 @@ class Answer(Shape):
     again: Optional[Again]
     missing: list[Text]
     notes: list[Text]
+    script: list[Line]
     written: Optional[Text] = None
     submitted: Optional[Text] = None
     rounds: Optional[list[Round]] = None

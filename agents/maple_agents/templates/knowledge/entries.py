@@ -100,11 +100,16 @@ class Entry(NamedTuple):
 class Meaning(NamedTuple):
     """What a class of causes means in a sentence, where no entry says more, and whether running the same job again
     may help: *again*, and *because*.
+
+    *names*: expressions whose groups catch what the lines of such a failure name, whatever entry knew it: `port`,
+    `wanted_glibc`. *script*: expressions on the lines of a script that have a say in it, the likeliest first.
     """
 
     says: str
     again: Literal["no", "perhaps", "yes"]
     because: str
+    names: list[str] = []
+    script: list[str] = []
 
 
 # Pieces of text that every match of a regular expression holds: a search for them is cheap, one for it is not.

@@ -71,7 +71,7 @@ _EntryTable = _shape(
     match=list[_Pattern], without=list[_Pattern], where=list[_Compared], needs=_When, confirms=list[_When],
     excludes=list[_When], fixes=_list_of(_RemedyTable),
 )  # fmt: skip
-_MeaningTable = _shape(Meaning, says=_Text, because=_Text)
+_MeaningTable = _shape(Meaning, says=_Text, because=_Text, names=list[_Pattern], script=list[_Pattern])
 
 
 class Family(Part):
