@@ -22,6 +22,14 @@ SPOOL = "/var/spool/maple/events"  # "" for none
 SECONDS = 0.5
 MOST = 4096  # bytes of an event
 MOST_SCRIPT = 4 << 20
+FIGURES = (  # of an event, and where PBS has them
+    ("limit", "Resource_List", "walltime"),
+    ("node_count", "Resource_List", "nodect"),
+    ("gpus", "Resource_List", "ngpus"),
+    ("asked_memory", "Resource_List", "mem"),
+    ("used_time", "resources_used", "walltime"),
+    ("used_memory", "resources_used", "mem"),
+)
 LONG = ("stderr", "stdout", "nodes", "workdir", "name")  # left out, in this order, where an event would be too long
 
 
@@ -48,6 +56,8 @@ def told(event, job):
         "stderr": said(job, "Error_Path"),
         "comment": said(job, "comment")[-200:],
     }
+    for name, listed, resource in FIGURES:
+        found[name] = amount(job, listed, resource)
     if found["source"] == "execjob_epilogue":
         found.update(script(found["job"]))
     if "script_hash" not in found:
@@ -62,6 +72,15 @@ def said(job, name):
     except Exception:
         return ""
     return "" if value is None else str(value)
+
+
+def amount(job, listed, resource):
+    """Return what was asked for, or used, of a resource as PBS prints it, "" where it is not told."""
+    try:
+        value = getattr(job, listed)[resource]
+    except Exception:
+        return ""
+    return "" if value is None else str(value)[:24]
 
 
 def workdir(job):

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import TypeVar
 
 from ..base import quantities
 from ..base.complaint import Complaint
@@ -17,7 +18,7 @@ from .runs import Asked, Run, Work
 
 SACCT = (
     "JobID", "User", "JobName", "WorkDir", "Submit", "Start", "End", "ElapsedRaw", "TimelimitRaw", "State", "NNodes",
-    "AllocTRES", "ReqMem", "MaxRSS",
+    "AllocTRES", "ReqMem", "MaxRSS", "TRESUsageInMax",
 )  # fmt: skip
 _SLURM_ENDS = {
     "COMPLETED": "completed", "TIMEOUT": "timeout", "DEADLINE": "timeout", "OUT_OF_MEMORY": "out-of-memory",
@@ -25,9 +26,12 @@ _SLURM_ENDS = {
     "PREEMPTED": "preempted",
 }  # fmt: skip
 _GPUS = re.compile(r"(?:^|,)gres/gpu=(\d+)", re.ASCII)
+_GPU_MEMORY = re.compile(r"(?:^|,)gres/gpumem=(\d+[KMGT]?)", re.ASCII)  # of the task that held the most (since 21.08)
+_GPU_USE = re.compile(r"(?:^|,)gres/gpuutil=(\d+)", re.ASCII)  # percent
 _SWF_ENDS = {"0": "failed", "1": "completed", "5": "cancelled"}  # 2 to 4 are parts of a job that was checkpointed
 _PBS_TIME = -29  # Exit_status where walltime ran out (pbs_ifl.h, JOB_EXEC_KILL_WALLTIME)
 Lost = Callable[[int], None]
+N = TypeVar("N", int, float)
 
 
 class NoAccounting(ValueError):
@@ -101,13 +105,24 @@ def _of_sacct(row: Mapping[str, str]) -> Run | None:
         "",
         work,
     )
-    return Run(row["JobID"], asked, ended, float(seconds or 0), state, quantities.size(row.get("MaxRSS")))
+    return _with_step(Run(row["JobID"], asked, ended, float(seconds or 0), state), row)
 
 
 def _with_step(run: Run, row: Mapping[str, str]) -> Run:
-    """Return the run with what one of its steps held: the most of all steps counts."""
-    held = quantities.size(row.get("MaxRSS"))
-    return run if held is None else run._replace(memory=max(run.memory or 0, held))
+    """Return the run with what a row tells that one of its steps used: the most of all steps counts."""
+    usage = row.get("TRESUsageInMax", "")
+    if not row.get("MaxRSS") and "gpu" not in usage:
+        return run
+    held, use = _GPU_MEMORY.search(usage), _GPU_USE.search(usage)
+    return run._replace(
+        memory=_most(run.memory, quantities.size(row.get("MaxRSS"))),
+        gpu_memory=_most(run.gpu_memory, quantities.size(held[1]) if held else None),
+        gpu_use=_most(run.gpu_use, float(use[1]) if use else None),
+    )
+
+
+def _most(one: N | None, other: N | None) -> N | None:
+    return other if one is None else one if other is None else max(one, other)
 
 
 def _memory_asked(text: str, nodes: str) -> int | None:

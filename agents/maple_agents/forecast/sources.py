@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from maple_submit_filter.types.job import Job
 from maple_submit_filter.types.job_records import Outcome, Record, Value, Version
@@ -17,6 +17,7 @@ from ..admission import analysis
 from ..admission.files import read_files
 from ..ask.memory.service import NoService, Refused
 from ..ask.memory.versions import jobs as remembered_jobs
+from ..ask.memory.versions import told_runs
 from ..ask.schedulers import commands
 from ..ask.schedulers.choose import choose
 from ..ask.schedulers.protocol import Job as ScheduledJob
@@ -71,22 +72,73 @@ def known(asked: Asked, scheduler: str, days: int = DAYS) -> Known:
     return Known(tuple(_joined(runs, counted)), tuple(silent))
 
 
+def of_jobs(ids: Sequence[str]) -> list[Run]:
+    """Return what the scheduler tells of these jobs of anybody's, as far as it does. Raises `SchedulerError`."""
+    scheduler = choose()
+    if scheduler.name == "slurm":
+        return _sacct(["--allusers", "--jobs", ",".join(ids)])
+    return [run for job in scheduler.jobs(ids).values() if (run := of_job(job)) is not None]
+
+
 def _joined(runs: Iterable[Run], counted: Iterable[Run]) -> list[Run]:
     """Return each job once: numbers from the accounting, version and values from the service."""
     by_job = {run.job: run for run in runs}
     for run in counted:
         versioned = by_job.get(run.job)
         if versioned is not None:
-            work = versioned.asked.work._replace(nodes=run.asked.work.nodes or versioned.asked.work.nodes)
-            run = run._replace(asked=run.asked._replace(version=versioned.asked.version, work=work))
+            run = _of_both(run, versioned)
         by_job[run.job] = run
     return list(by_job.values())
 
 
-# What the service remembers: versions with their values, and how the jobs of each ended.
+def _of_both(run: Run, other: Run) -> Run:
+    """Return *run* with what only the other knows."""
+    work, its = run.asked.work, other.asked.work
+    both = Work(work.values or its.values, work.nodes or its.nodes, work.gpus or its.gpus)
+    asked = run.asked._replace(
+        version=run.asked.version or other.asked.version,
+        folder=run.asked.folder or other.asked.folder,
+        limit=run.asked.limit or other.asked.limit,
+        memory=run.asked.memory or other.asked.memory,
+        work=both,
+    )
+    return run._replace(
+        asked=asked,
+        memory=run.memory or other.memory,
+        gpu_memory=run.gpu_memory or other.gpu_memory,
+        gpu_use=run.gpu_use if run.gpu_use is not None else other.gpu_use,
+    )
 
 
-def _of_service(asked: Asked) -> Iterable[Run]:
+# What the service remembers: what jobs asked for and used; versions with their values, and how the jobs of each ended.
+
+_NEWEST, _OF_NAME = 300, 100  # of any name, which show how far runs stray from the one before them; of the job's own
+
+
+def _of_service(asked: Asked) -> list[Run]:
+    """Return own runs with their versions' values where those are kept, and the newest of other names."""
+    versioned = {run.job: run for run in _versioned(asked)}
+    kept = [*_own(_NEWEST), *_own(_OF_NAME, asked.name)]
+    return _joined(versioned.values(), (run._replace(asked=run.asked._replace(user=asked.user)) for run in kept))
+
+
+def _own(limit: int, name: str = "") -> Iterator[Run]:
+    """Yield one's own runs, as the service has them."""
+    try:
+        found = told_runs(name, limit)
+    except Refused:  # a service from before it kept them
+        return
+    for told in found:
+        asked = {**told["asked"], "work": Work((), told["asked"]["work"]["nodes"], told["asked"]["work"]["gpus"])}
+        yield Run(**_known(Run, {**told, "asked": Asked(**_known(Asked, asked))}))
+
+
+def _known(kind: Any, told: dict[str, Any]) -> dict[str, Any]:
+    """Return what is known here: a newer service may tell more."""
+    return {name: told[name] for name in kind._fields if name in told}
+
+
+def _versioned(asked: Asked) -> Iterable[Run]:
     for lineage in remembered_jobs(asked.name, ""):
         for version in lineage.versions:
             for record in lineage.records.get(version.id, ()):
@@ -111,8 +163,11 @@ def _of_record(version: Version, record: Record, user: str) -> Run | None:
 def _of_accounting(asked: Asked, scheduler: str, days: int) -> Iterable[Run]:
     if scheduler == "pbs":
         return [run for job in choose("pbs").jobs_of(asked.user, ended=True) if (run := of_job(job)) is not None]
-    words = ["sacct", "--parsable2", "--user", asked.user, "--name", asked.name, "--starttime", "now-%ddays" % days,
-             "--format", ",".join(accounting.SACCT)]  # fmt: skip
+    return _sacct(["--user", asked.user, "--name", asked.name, "--starttime", "now-%ddays" % days])
+
+
+def _sacct(which: Sequence[str]) -> list[Run]:
+    words = ["sacct", "--parsable2", *which, "--format", ",".join(accounting.SACCT)]
     answer = commands.run(words, timeout=SECONDS, env=commands.quiet_environment(os.environ))
     if answer.code:
         first = (answer.err or answer.out).strip().partition("\n")[0]

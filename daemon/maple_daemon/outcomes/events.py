@@ -16,6 +16,7 @@ VERSION = 1
 _JOB = r"\d{1,18}(?:[_+]\d{1,9}|\[\d{0,9}\])?(?:\.[A-Za-z0-9][A-Za-z0-9._-]{0,127})?"
 JOB = re.compile(_JOB, re.ASCII)
 SUBMITTED = re.compile(r"submitted,(%s),(\d{1,10}),(\d{1,20}),([A-Za-z0-9._-]{1,64}),([0-9a-f]{8,64})" % _JOB, re.ASCII)
+_FIGURES = ("limit", "node_count", "gpus", "asked_memory", "used_time", "used_memory")
 _HASH = re.compile(r"[0-9a-f]{64}|[0-9a-f]{32}", re.ASCII)
 _RECORD = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
@@ -39,7 +40,8 @@ class Ended(NamedTuple):
     array that *job* is a task of. *owner*: the user's name where the hook knows no uid. Times are seconds since 1970,
     None where they are not told. *script_hash*, *record*: of the script as the scheduler has it, where the hook may
     read that; of the hash the first half where it only sees the path of a private copy. *batch*: "yes" for a job with a
-    script, "no" for one without. *number*: Slurm's own of a task, which is not in its id.
+    script, "no" for one without. *number*: Slurm's own of a task, which is not in its id. From *limit* on: what the
+    job asked for and used, in the scheduler's own words.
     """
 
     scheduler: str
@@ -63,6 +65,12 @@ class Ended(NamedTuple):
     comment: str = ""
     batch: str = ""
     number: str = ""
+    limit: str = ""
+    node_count: str = ""
+    gpus: str = ""
+    asked_memory: str = ""
+    used_time: str = ""
+    used_memory: str = ""
 
 
 class BadEvent(ValueError):
@@ -105,6 +113,7 @@ def _ended(told: dict[str, str | int | float]) -> Ended:
         _text(told, "workdir"), _text(told, "stdout"), _text(told, "stderr"),
         hashed if _HASH.fullmatch(hashed) else "", record if _RECORD.fullmatch(record) else "",
         _text(told, "comment")[-200:], _text(told, "batch")[:8], _text(told, "number")[:20],
+        *(_text(told, name)[:24] for name in _FIGURES),
     )  # fmt: skip
 
 

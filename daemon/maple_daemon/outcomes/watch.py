@@ -18,10 +18,11 @@ from ..base.log import log
 from ..base.settings import Settings
 from ..remember.memory import Keeper
 from ..store.mounts import on_network
-from . import join
+from . import join, run_figures
 from . import scheduler_words as outcomes
 from .events import Ended
 from .join import Kept, keep
+from .run_figures import Figures
 from .scheduler_words import Polling
 from .spool import EventsSocket, Found, NoSpool, Spool
 
@@ -41,6 +42,7 @@ class Watching:
         self._spool = Spool(settings.spool, trusted(settings.events_users)) if settings.spool else None
         self._socket: EventsSocket | None = None
         self._polling = Polling(settings.polling_seconds) if settings.polling_seconds else None
+        self._figures = Figures()
         self._recent: OrderedDict[tuple[str, int], Outcome] = OrderedDict()
         self._waiting: dict[tuple[str, int], tuple[Outcome, float]] = {}
         self._heard = 0.0  # when a hook last told an end
@@ -64,6 +66,8 @@ class Watching:
         if self._polling is not None:
             self._tasks.append(asyncio.create_task(self._poll(self._polling)))
 
+        self._tasks.append(asyncio.create_task(self._ask_figures()))
+
     async def stop(self) -> None:
         """End it. What was not kept stays in the spool."""
         self._stopping = True
@@ -80,6 +84,7 @@ class Watching:
     def forget(self) -> None:
         """Hold nothing of anybody: somebody was purged."""
         self._recent.clear()
+        self._figures.forget()
         self._waiting.clear()
 
     def _observe(self) -> None:
@@ -150,6 +155,7 @@ class Watching:
         """Return the names of events that are done with."""
         known = await asyncio.to_thread(lambda: [_with_uid(ended) for ended in found.ended.values()])
         ends = self._outcomes(known)
+        runs = run_figures.of_events(known)
         submissions, now = list(found.submitted.values()), time.time()
         waiting = self._wait(ends, now)
         if not submissions and not ends and not waiting:
@@ -158,6 +164,9 @@ class Watching:
         kept = await self._keeper.ask(lambda store: keep(store, submissions, ends, waiting, now), STORE_SECONDS)
         if kept is None:
             return []
+        if runs:
+            self._keeper.do(lambda store: store.keep_runs(runs))
+            self._figures.wanted(runs)
         for outcome in ends:
             self._remember(outcome)
         self.ended(ends)
@@ -223,10 +232,20 @@ class Watching:
                 continue
             records: Sequence[Record] = await self._keeper.ask(lambda store: store.unended(), STORE_SECONDS) or []
             outcomes = await asyncio.to_thread(polling.ask, records)
+            self._figures.ended(outcomes)
             if outcomes:
                 await self._keeper.ask(lambda store, found=outcomes: store.keep_outcomes(found), STORE_SECONDS)  # type: ignore[misc]
                 self.ended(outcomes)
                 self.kept()
+
+    async def _ask_figures(self) -> None:
+        """Ask for what no hook tells of jobs that have ended, all at once, when the accounting has had time for it."""
+        assert self._keeper is not None
+        while not self._stopping:
+            await asyncio.sleep(run_figures.REST)
+            found = await asyncio.to_thread(self._figures.ask)
+            if found:
+                await self._keeper.ask(lambda store, found=found: store.keep_runs(found), STORE_SECONDS)  # type: ignore[misc]
 
 
 def trusted(users: Iterable[str]) -> frozenset[int]:

@@ -1,8 +1,8 @@
 """What a user asks about himself over the same socket: frames of JSON, answered for the uid that the kernel names.
 
-"MPH1" asks: {"ask": "versions" | "version" | "records" | "decision", …}; {"ask": "failures", "seen": JOB} takes the
-failures that the user was not told of yet; his own process that reads his files asks {"ask": "reading", "record"} which
-to read. "MPA1" tells what it has read: {"record", "parts", "values"} as `types.job_records` has them,
+"MPH1" asks: {"ask": "versions" | "version" | "records" | "decision" | "runs", …}; {"ask": "failures", "seen": JOB}
+takes the failures that the user was not told of yet; his own process that reads his files asks {"ask": "reading",
+"record"} which to read. "MPA1" tells what it has read: {"record", "parts", "values"} as `types.job_records` has them,
 each part and value a list, and {"read", "looked"}: hashes of the parts that were read now, and of each file path,
 facts, hash, extract, as `readings` has them. Or how far a run of his came: {"record", "reached": {"step": …}}, numbers
 as `types.job_records.Reached` has them.
@@ -175,11 +175,18 @@ def _decision(store: Store, uid: int, told: Told) -> Any:
         return None
 
 
+def _runs(store: Store, uid: int, told: Told) -> list[Told]:
+    """What one's own ended jobs asked for and used: of one name, or of all."""
+    runs = store.runs(uid, _text(told, "name"), _number(told, MOST_ROWS))
+    return [{**run._asdict(), "asked": {**run.asked._asdict(), "work": run.asked.work._asdict()}} for run in runs]
+
+
 _QUESTIONS: dict[str, Question] = {
     "versions": _versions,
     "version": _one_version,
     "records": _records,
     "decision": _decision,
+    "runs": _runs,
 }
 
 

@@ -40,6 +40,14 @@ def test_a_job_of_sacct_has_what_its_steps_held():
     assert (cancelled.state, cancelled.asked.memory) == ("cancelled", 4 << 30)
 
 
+def test_what_gpus_were_seen_to_hold():
+    """Where Slurm gathers it, for each step; the most of all counts."""
+    rows = [SACCT[0] + "|TRESUsageInMax", SACCT[1] + "|", SACCT[3] + "|cpu=1,gres/gpumem=31000M,gres/gpuutil=88",
+            SACCT[3].replace("7.0", "7.1") + "|gres/gpumem=29G,gres/gpuutil=90"]  # fmt: skip
+    (run,) = read(rows, "sacct")
+    assert (run.gpu_memory, run.gpu_use) == (31000 << 20, 90.0)
+
+
 def test_a_job_that_waits_is_no_run():
     """What has not ended is no run, and nothing that could not be read."""
     lost: list[int] = []

@@ -83,6 +83,12 @@ def records(version: str = "", job: str = "", limit: int = MOST) -> list[Record]
     return with_answers(submissions, list(_audit_lines()), time.time())
 
 
+def told_runs(name: str, limit: int) -> list[dict[str, Any]]:
+    """Return what one's own ended jobs asked for and used, of one name or of all, the newest first. Raises as `ask`."""
+    found = ask({"ask": "runs", "name": name, "limit": limit})
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
 # What came of an offer. The service has answered before the user is asked; the front's own audit line comes after.
 
 ANSWERED = {"accepted": "accepted", "findings": "declined"}  # by the verdict of the line
