@@ -52,7 +52,12 @@ def read_file(path: str, form: str, lost: Lost = lambda number: None) -> list[Ru
         with open(path, encoding="utf-8", errors="replace") as file:
             return list(read(file, form, lost))
     except NoAccounting as error:
-        raise Complaint("%s: %s" % (path, error), "sacct --parsable2 --format=%s" % ",".join(SACCT)) from None
+        raise of_another_form(path, error) from None
+
+
+def of_another_form(path: str, error: NoAccounting) -> Complaint:
+    """Return what to say of a file that is of none of the known forms."""
+    return Complaint("%s: %s" % (path, error), "sacct --parsable2 --format=%s" % ",".join(SACCT))
 
 
 # Slurm: `sacct --parsable2 --format=…`, with a row for the job and, unless -X was given, one for each step.

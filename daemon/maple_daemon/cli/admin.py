@@ -17,6 +17,7 @@ from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
 
 from ..install.refusals import Refused, absolute
+from .accounting_import import import_
 from .documents import docs
 from .history_replay import replay
 from .memory_admin import COMMANDS, corrections
@@ -62,6 +63,7 @@ for one in COMMANDS:  # those of the service's memory
 admin.add_command(corrections)
 admin.add_command(docs)
 admin.add_command(replay)
+admin.add_command(import_)
 
 
 @admin.command()

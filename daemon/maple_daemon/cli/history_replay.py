@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 _FORMS = ("sacct", "pbs", "swf")
 
 
-def _file_option(form: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.option("--%s" % form, metavar="FILE", shell_complete=completion.files,
+def file_option(form: str, what: str, multiple: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command an option that names a file of accounting, or several."""
+    return click.option("--%s" % form, metavar="FILE", shell_complete=completion.files, multiple=multiple,
                         type=click.Path(exists=True, dir_okay=False), help=what)  # fmt: skip
 
 
 @click.command("replay")
-@_file_option("sacct", "Output of sacct --parsable2 (its columns: see below).")
-@_file_option("pbs", "Accounting logs of a PBS server.")
-@_file_option("swf", "A log in the Standard Workload Format.")
+@file_option("sacct", "Output of sacct --parsable2 (its columns: see below).")
+@file_option("pbs", "Accounting logs of a PBS server.")
+@file_option("swf", "A log in the Standard Workload Format.")
 @click.option("--unit", type=click.Choice(("gpus", "nodes", "processors")),
               help="What jobs are counted in.  [default: the first that half of them have]")  # fmt: skip
 @click.option("--pool", type=click.IntRange(min=1), metavar="N",

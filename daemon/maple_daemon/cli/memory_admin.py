@@ -176,13 +176,13 @@ def settings_of(path: str) -> Settings:
 
 
 @contextmanager
-def memory(settings: Settings) -> Iterator[Store]:
-    """Give the store that the settings name; what goes wrong with it is a complaint."""
+def memory(settings: Settings, bulk: bool = False) -> Iterator[Store]:
+    """Give the store that the settings name; what goes wrong with it is a complaint. *bulk*: as `open_store` has it."""
     from ..store import open_store
     from ..store.protocol import StoreError
 
     try:
-        store = open_store(settings.store, create=False)
+        store = open_store(settings.store, create=False, bulk=bulk)
         try:
             yield store
         finally:

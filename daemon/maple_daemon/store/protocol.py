@@ -204,6 +204,9 @@ class Store(Protocol):
     def runs(self, uid: int, name: str = "", limit: int = 200) -> list[Run]:
         """Return a user's ended runs, of one job name or of all, the newest end first; nothing for `NOBODY`."""
 
+    def run_count(self) -> int:
+        """Return how many runs are kept, of all users."""
+
     def run_sums(self) -> list[RunSum]:
         """Return what all runs came to, of those ends that three users at least have in common."""
 

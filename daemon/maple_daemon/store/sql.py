@@ -200,6 +200,10 @@ class SqlStore:
         """Return a user's ended runs, the newest end first."""
         return runs.of_user(self._run, uid, name, limit)
 
+    def run_count(self) -> int:
+        """Return how many runs are kept, of all users."""
+        return int(self._run.rows("SELECT COUNT(*) FROM runs")[0][0])
+
     def run_sums(self) -> list[RunSum]:
         """Return what all runs came to."""
         return runs.sums(self._run, LEAST_USERS)

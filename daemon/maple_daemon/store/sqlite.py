@@ -44,24 +44,25 @@ def open_sqlite(
     say: Say | None = None,
     create: bool = True,
     mounts: str = "/proc/self/mounts",
+    bulk: bool = False,
 ) -> SqlStore:
     """Return the store at *path*, made and migrated where needed. Raises `StoreError`.
 
     *say*: hears that a corrupt one was laid aside; None: it is left where it is. *create*: else it has to be there.
     """
     try:
-        return SqlStore(SqliteRunner(path, create, say is not None, mounts), clock)
+        return SqlStore(SqliteRunner(path, create, say is not None, mounts, bulk), clock)
     except Corrupt as error:
         if say is None:
             raise
         say(str(error))
-        return SqlStore(SqliteRunner(path, create, True, mounts), clock)
+        return SqlStore(SqliteRunner(path, create, True, mounts, bulk), clock)
 
 
 class SqliteRunner:
     """One connection, for one thread at a time. *mends*: lays a corrupt database aside."""
 
-    def __init__(self, path: str, create: bool, mends: bool, mounts: str) -> None:
+    def __init__(self, path: str, create: bool, mends: bool, mounts: str, bulk: bool = False) -> None:
         self.path, self._mends = path, mends
         self._lock = threading.Lock()
         with _OPENING:
@@ -72,6 +73,8 @@ class SqliteRunner:
             try:
                 with self._working(first=True):
                     _set_up(self._connection, "DELETE" if on_network(path, mounts) else "WAL")
+                    if bulk:
+                        _let_wait(self._connection)
                     _migrate(self._connection, path)
             except StoreError:
                 self._connection.close()
@@ -169,6 +172,12 @@ def _set_up(connection: sqlite3.Connection, journal: str) -> None:
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA journal_mode = %s" % journal).fetchall()
     connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _let_wait(connection: sqlite3.Connection) -> None:
+    """Keep more pages in memory, and in the log, before they go where they belong: 64 MiB each."""
+    connection.execute("PRAGMA cache_size = -65536")
+    connection.execute("PRAGMA wal_autocheckpoint = 16384").fetchall()
 
 
 def _migrate(connection: sqlite3.Connection, path: str) -> None:
