@@ -47,7 +47,8 @@ def run_hook(path: str, job: object, settings: Mapping[str, object], kind: int =
         accepted.append(True)
         raise SystemExit(0)
 
-    event = types.SimpleNamespace(type=kind, job=job, accept=accept)
+    who = getattr(job, "requestor", "ann")
+    event = types.SimpleNamespace(type=kind, job=job, accept=accept, requestor=who)
     double: Any = types.ModuleType("pbs")
     double.event, double.JOBOBIT, double.LOG_DEBUG = lambda: event, OBIT, 1
     double.logmsg = lambda level, text: logged.append(text)

@@ -22,6 +22,7 @@ from .documents import docs
 from .history_replay import replay
 from .memory_admin import COMMANDS, corrections
 from .prefix import audited_prefix, daemon_toml, meant, named_prefix, plainly, prefix_option
+from .priority import priority
 
 if TYPE_CHECKING:
     from ..install.release.layout import Placed
@@ -64,6 +65,7 @@ admin.add_command(corrections)
 admin.add_command(docs)
 admin.add_command(replay)
 admin.add_command(import_)
+admin.add_command(priority)
 
 
 @admin.command()

@@ -107,7 +107,7 @@ COLLECT = (10_000, 20, 50)  # what is remembered is gone through seldom: that ho
 )
 @click.option("--check", is_flag=True, help="Say all that is wrong with settings, site and policy, and end.")
 @click.option("--foreground", is_flag=True, help="Log for people, not for the journal.")
-@click.option("--role", "roles", multiple=True, type=click.Choice(["submissions", "events"]),
+@click.option("--role", "roles", multiple=True, type=click.Choice(["submissions", "events", "priority"]),
               help="What this daemon does; may be given again. Default: what the settings say.")  # fmt: skip
 @click.option("--socket", metavar="PATH", shell_complete=completion.files, help="Listen here.")
 def main(path: str | None, check: bool, foreground: bool, roles: tuple[str, ...], socket: str | None) -> None:
@@ -125,6 +125,8 @@ def main(path: str | None, check: bool, foreground: bool, roles: tuple[str, ...]
         settings = _changed(told, foreground, roles, socket)
         if wrong and not check:
             raise Wrong("\n".join(wrong))
+        if "priority" in roles and not check:
+            sys.exit(_ordered(settings, roles, path))
         sys.exit(_checked(settings, wrong, path) if check else _served(settings))
     except Wrong as error:
         for line in str(error).splitlines():
@@ -168,6 +170,23 @@ def _checked(settings: Settings, wrong: list[str], path: str) -> int:
     in_force = rules_in_force.read(settings.conf) if settings.conf else rules_in_force.generic()
     said = (in_force.site.id, in_force.policy.mode, settings.socket, path or "defaults, or /etc/maple/daemon.toml")
     click.echo("settings are right: %s, mode %s, socket %s (%s)" % said)
+    return 0
+
+
+def _ordered(settings: Settings, roles: tuple[str, ...], path: str) -> int:
+    """Order waiting jobs: a process of its own, because what answers submissions may ask no scheduler."""
+    from maple_submit_filter.host.places import etc
+
+    from ..base.log import configure
+    from ..priority.live import Live
+    from ..priority.switch import place
+
+    if set(roles) != {"priority"}:
+        raise Wrong("--role priority: it goes with no other role; start it as a process of its own")
+    if not settings.store:
+        raise Wrong("--role priority: the settings name no store, so nothing is foretold; set `store` in daemon.toml")
+    configure(settings.log)
+    Live(settings, place(path or os.path.join(etc(), "daemon.toml"))).run()
     return 0
 
 

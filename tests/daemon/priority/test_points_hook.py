@@ -1,0 +1,93 @@
+"""PBS's hook that gives jobs their points, in a double of its interpreter: it reads one file, and accepts every job."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from maple_daemon.priority import table
+from maple_daemon.priority.factor import Bounds, begin
+from maple_daemon.priority.knowledge import Knowledge
+from maple_daemon.store import open_store
+from maple_submit_filter.types.job_records import Outcome
+
+from tests.doubles.pbs_hooks import HookJob, run_hook
+
+HOOK = os.path.join(os.path.dirname(__file__), "..", "..", "..", "packaging", "pbs", "maple_points.py")
+ME = pwd.getpwuid(os.getuid()).pw_name
+BOUNDS = Bounds(most=1000, patience=86_400.0, reference=3600.0)
+
+
+class Resources(dict[str, Any]):
+    """What a job asks for: None where nothing is said."""
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
+def points(path: Path, name: str = "train", user: str = "ann", select: str = "2:ncpus=8:ngpus=4") -> Any:
+    """Run the hook for a job; return its points, None where it has none. Every job is accepted."""
+    job = HookJob(Job_Name=name, requestor=user, Resource_List=Resources(select=select))
+    heard = run_hook(HOOK, job, {"TABLE": str(path), "OWNERS": (ME,)}, 1)
+    assert heard.accepted == 1
+    return job.Resource_List["maple_points"]
+
+
+def written(path: Path, **seconds: float) -> Path:
+    """A table in which jobs of ann took so long."""
+    path.write_text(json.dumps({"bound": 1000, "reference": 3600.0, "seconds": {"ann": seconds}}))
+    path.chmod(0o600)
+    return path
+
+
+@pytest.mark.parametrize("seconds", [0.5, 1.0, 17.0, 450.0, 3600.0, 99_999.0, 1e9])
+@pytest.mark.parametrize(
+    ("select", "size"),
+    [("1:ncpus=1", 1), ("4:ngpus=1", 4), ("2:ncpus=8:ngpus=4", 8), ("1:ngpus=2+3:ncpus=4", 4), ("", 1)],
+)
+def test_a_job_begins_where_the_daemon_would_put_it(tmp_path: Path, seconds: float, select: str, size: int) -> None:
+    """The hook has no library of ours, so it counts by itself: both come to the same."""
+    assert points(written(tmp_path / "t", train=seconds), select=select) == begin(seconds, size, BOUNDS)
+
+
+def test_nothing_foretold_is_no_points(tmp_path: Path) -> None:
+    """Of another job, or of another user's of that name."""
+    path = written(tmp_path / "t", train=5.0)
+    assert points(path) is not None
+    assert points(path, name="other") is None and points(path, user="bob") is None
+
+
+def test_without_a_table_jobs_are_as_they_were(tmp_path: Path) -> None:
+    """Missing, broken, old, a link, or one that others may write."""
+    assert points(tmp_path / "none") is None
+    broken = tmp_path / "broken"
+    broken.write_text("{")
+    assert points(broken) is None
+    old = written(tmp_path / "old", train=5.0)
+    os.utime(old, (time.time() - 100_000,) * 2)
+    assert points(old) is None
+    others = written(tmp_path / "others", train=5.0)
+    others.chmod(0o666)
+    assert points(others) is None
+    (tmp_path / "link").symlink_to(written(tmp_path / "real", train=5.0))
+    assert points(tmp_path / "link") is None
+
+
+def test_the_table_holds_what_the_store_knows(tmp_path: Path) -> None:
+    """For its own eyes, and gone when it is switched off."""
+    now = time.time()
+    store = open_store(str(tmp_path / "memory.db"))
+    store.keep_outcomes([Outcome("1.pbs", "completed", os.getuid(), "hook", 0, 0, "n1", now - 90, now - 80, now - 60,
+                                 "train", "/w")])  # fmt: skip
+    path = tmp_path / "forecasts.json"
+    assert table.write(path, Knowledge(store), BOUNDS, now) == 1
+    store.close()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert points(path, user=ME) == begin(20.0, 8, BOUNDS)
+    assert table.remove(path) and not table.remove(path)
+    assert points(path, user=ME) is None
