@@ -52,7 +52,7 @@ def _per_task(job: Job, most: int) -> Optional[Finding]:
     each, tasks = gpu_count(job.settings, "gpus-per-task"), values.whole(job.settings.value("ntasks-per-node") or b"")
     if each is None or tasks is None or each * tasks <= most:
         return None
-    says = "%d tasks per node with %d GPUs each" % (tasks, each)
+    says = "%d tasks per node with %d GPU%s each" % (tasks, each, "s"[: each != 1])
     finding = _finding(job.settings.get("gpus-per-task"), says, most, most // tasks, job)
     return finding if finding.fixes or not most else finding._replace(fixes=_fewer_tasks(job, tasks, most // each))
 
