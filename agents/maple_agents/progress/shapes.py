@@ -5,7 +5,7 @@ A loss that is no number is the word "nan" or "inf".
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Optional, TypedDict, Union
+from typing import Annotated, Literal, NotRequired, Optional, TypedDict, Union
 
 Finite = Union[float, str]
 
@@ -190,10 +190,14 @@ Answer = Union[Speed, Steps, Left, Loss, Checkpoint, Throughput, Failures]
 
 
 class Answered(TypedDict):
-    """`maple progress --ask QUESTION`; the answer to `eta` is `left`, to others what stands under their name."""
+    """`maple progress --ask QUESTION`; the answer to `eta` is `left`, to others what stands under their name.
+
+    *asked*: the words of the user's own in which a model found the question.
+    """
 
     version: Literal[1]
     at: float
     job: Optional[str]
     question: str
     answer: Answer
+    asked: NotRequired[str]

@@ -26,8 +26,8 @@ ALARM, UNKNOWN = 3, 1
 @click.option("--watch", is_flag=True, help="Show it again and again, in place, until the job is over.")
 @click.option("--every", metavar="SECONDS", type=click.IntRange(2, 3600), default=15, show_default=True,
               help="With --watch: how often the logs are read.")  # fmt: skip
-@click.option("--ask", "question", metavar="QUESTION", type=click.Choice(QUESTIONS),
-              help=f"Answer one question, as JSON: {', '.join(QUESTIONS)}.")  # fmt: skip
+@click.option("--ask", "question", metavar="QUESTION", shell_complete=completion.offering(lambda ctx: QUESTIONS),
+              help=f"Answer a question, as JSON: {', '.join(QUESTIONS)}; or your own words.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
 def progress(
     job: Optional[str], logs: tuple[str, ...], watch: bool, every: int, question: Optional[str], as_json: bool
@@ -48,6 +48,9 @@ def progress(
     Lines of a program's own are read by a pattern of yours: [progress] pattern = '...' in maple.toml beside the script
     or the log, or in /etc/maple/progress.toml for a site. It is a regular expression of Python with the groups step,
     total, epoch, epochs, loss, step_seconds or ms, as far as the lines tell them.
+
+    Words of your own (--ask "will it make it?") are answered where a language model is set (maple new --help): it may
+    only choose one of these questions, and must quote lines of the log letter by letter; the answer is Maple's own.
 
     \b
     maple.toml:
@@ -140,16 +143,34 @@ def _read(meant: "JobLogs") -> "Progress":
 
 
 def _shown(state: "Progress", question: Optional[str], as_json: bool) -> None:
-    from ...progress.answers import answer, whole
+    from ...progress.answers import QUESTIONS, answer, whole
 
     if question:
-        json_output.echo(answer(state, question))
+        chosen = question if question in QUESTIONS else _meant(question, state)
+        told = answer(state, chosen)
+        json_output.echo(told if chosen == question else {**told, "asked": question})
     elif as_json:
         json_output.echo(whole(state))
     else:
         from .page import page
 
         click.echo("\n".join(page(state)))
+
+
+def _meant(words: str, state: "Progress") -> str:
+    """Return which question of ours *words* ask, as the model that is set says. Raises `Complaint`."""
+    from ...ask.models.choice import choose
+    from ...ask.models.protocol import ModelError
+    from ...progress.own_words import meant
+
+    ours = "the questions are %s" % ", ".join(QUESTIONS)
+    try:
+        choice = choose()
+        if choice is None:
+            raise Complaint("--ask: no such question, and no model is set that could tell which is meant", ours)
+        return meant(words, state, choice.model, choice.limit)
+    except ModelError as error:
+        raise Complaint("--ask: %s" % error, ours) from error
 
 
 def code(progress: "Progress") -> int:
