@@ -196,12 +196,13 @@ def told(words: list[str], environ: Mapping[str, str] = os.environ) -> None:
     """Say it on stderr, where both outputs are a terminal. Raises nothing; who does not answer in time says nothing."""
     if not _is_read(words, environ):
         return
-    try:
-        line = _line(words)
-    except Exception:  # what was asked for is done; this was not asked for
-        return
-    if line:
-        print("\n".join(on_screen(line)), file=sys.stderr, flush=True)
+    for line in (_line, _alarms):
+        try:
+            said = line(words)
+        except Exception:  # what was asked for is done; this was not asked for
+            continue
+        if said:
+            print("\n".join(on_screen(said)), file=sys.stderr, flush=True)
 
 
 def _is_read(words: list[str], environ: Mapping[str, str]) -> bool:
@@ -217,6 +218,30 @@ def _line(words: list[str]) -> str:
     from ..ask.memory.service import ask, read, said
 
     return said(read(ask({"ask": "failures", "seen": _looked_at(words) or ""}, seconds=SECONDS)), _cause)
+
+
+def _alarms(words: list[str]) -> str:
+    """Return the line about running jobs of which something is odd; now and then have somebody look, behind this."""
+    import time
+
+    from ..progress import notices
+
+    running = notices.handed((), SECONDS)
+    waiting = notices.waiting(time.time())
+    notices.told([(alarm.job, alarm.kind) for alarm in waiting])
+    if running and notices.due(time.time()):
+        _look()
+    return notices.line(waiting)
+
+
+def _look() -> None:
+    """Have a process of the user's own look at running jobs, behind the command that ends now."""
+    import subprocess
+
+    subprocess.Popen(
+        [sys.executable, "-I", "-m", "maple_agents.cli.how_far.look"], stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, cwd="/",
+    )  # fmt: skip
 
 
 def _looked_at(words: list[str]) -> Optional[str]:

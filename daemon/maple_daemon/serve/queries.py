@@ -5,7 +5,8 @@ takes the failures that the user was not told of yet; his own process that reads
 "record"} which to read. "MPA1" tells what it has read: {"record", "parts", "values"} as `types.job_records` has them,
 each part and value a list, and {"read", "looked"}: hashes of the parts that were read now, and of each file path,
 facts, hash, extract, as `readings` has them. Or how far a run of his came: {"record", "reached": {"step": …}}, numbers
-as `types.job_records.Reached` has them.
+as `types.job_records.Reached` has them. Or which alarms of his running jobs wait to be said: {"alarms": [[job, name,
+kind, sentence]]}; what is found then is {"told": [[job, kind]], "running": whether the store knows of a running job}.
 "MPJ1" is the answer to both: {"found": …} or {"wrong": one line}.
 """
 
@@ -15,11 +16,14 @@ import json
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 from maple_agents.base.secrets.masking import masked
+from maple_agents.progress.notices import MOST_SAID, Waiting
+from maple_agents.progress.values import AlarmKind
 from maple_submit_filter.types.job_records import Part, Reached, Record, Value, Version
 
+from ..outcomes.events import JOB
 from ..outcomes.join import without_jobs
 from ..remember.memory import Keeper
 from ..remember.readings import Looked
@@ -68,6 +72,13 @@ class Failing(Protocol):
         """Return them, and hold them for told."""
 
 
+class Alarming(Protocol):
+    """Who knows which alarms users are to be told of."""
+
+    def hold(self, uid: int, alarms: Sequence[Waiting]) -> Sequence[tuple[str, str]]:
+        """Hold exactly these; return job and kind of those that were told since."""
+
+
 class Wrong(ValueError):
     """What was asked cannot be answered: one line."""
 
@@ -77,10 +88,10 @@ class Questions:
 
     def __init__(
         self, read: Keeper, learner: Learner, reading: Reading, failing: Failing | None = None,
-        write: Keeper | None = None,
+        write: Keeper | None = None, alarming: Alarming | None = None,
     ) -> None:  # fmt: skip
         self._read, self._learner, self._reading, self._failing = read, learner, reading, failing
-        self._write = write
+        self._write, self._alarming = write, alarming
 
     async def answer(self, kind: bytes, body: bytes, uid: int) -> bytes:
         """Return the frame that answers. Raises nothing that a question could cause."""
@@ -112,7 +123,12 @@ class Questions:
             raise found
         return found["is"]
 
-    async def _heard(self, told: Told, uid: int) -> bool:
+    async def _heard(self, told: Told, uid: int) -> Any:
+        if "alarms" in told:
+            alarms = [_alarm(row) for row in _list(told, "alarms", MOST_ALARMS)]
+            before = self._alarming.hold(uid, alarms) if self._alarming is not None else ()
+            records = await self._read.ask(lambda store: store.records(uid, limit=MOST_GOING), SECONDS)
+            return {"told": [list(row) for row in before], "running": any(map(_is_going, records or ()))}
         if "reached" not in told:
             return self._told(told, uid)
         reached = _reached(_text(told, "record"), told["reached"], time.time())
@@ -230,6 +246,22 @@ def _number(told: Told, most: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise Wrong("limit: not a number from 1")
     return min(value, most)
+
+
+MOST_ALARMS, MOST_GOING = 20, 50
+KINDS_OF_ALARMS = get_args(AlarmKind)
+
+
+def _alarm(row: list[Any]) -> Waiting:
+    """Return an alarm: a job, its name, a kind that there is, and a sentence."""
+    texts = _texts(tuple(row)) if len(row) == 4 else []
+    if not texts or texts[2] not in KINDS_OF_ALARMS or not JOB.fullmatch(texts[0]):
+        raise Wrong("an alarm is job, name, kind, sentence")
+    return Waiting(texts[0], texts[1][:60], texts[2], masked(texts[3])[:MOST_SAID])
+
+
+def _is_going(record: Record) -> bool:
+    return bool(record.job) and (record.outcome is None or record.outcome.state in ("pending", "running", "requeued"))
 
 
 NUMBERS = ("step", "total", "began", "step_seconds", "checkpoint", "checkpoint_at")

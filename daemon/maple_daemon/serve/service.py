@@ -8,9 +8,11 @@ import os
 import signal
 import socket
 import time
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from maple_submit_filter.host.frames import Request
+from maple_submit_filter.types.job_records import Outcome
 
 from ..base import limits, metrics, peers
 from ..base.limits import Limits
@@ -23,6 +25,7 @@ from ..decide.handlers import Handled, Handler, Wish
 from ..decide.workers import Workers
 from ..learn.lessons import Lessons
 from ..learn.lineages import Learned
+from ..outcomes.alarms import Alarms
 from ..outcomes.failures import Failures
 from ..outcomes.watch import Watching
 from ..remember import journal
@@ -67,6 +70,7 @@ class Service:
         self.server = Server(self.handler, self.limits, self._count)
         self.recorder: Recorder | None = None
         self.failures: Failures | None = None
+        self.alarms = Alarms()
         self.readings = Readings(time.monotonic, frozenset(settings.admission.not_groups), told=self.metrics.remembered)
         if self.keepers:
             self.recorder = Recorder(
@@ -76,9 +80,9 @@ class Service:
             self.handler.over = self.recorder.over
             self.handler.wish = self._wish
             self.failures = Failures(self.keepers[0], self.keepers[1])
-            self.handler.news = self.failures
+            self.handler.news = News(self.failures, self.alarms)
             self.server.questions = Questions(
-                self.keepers[0], self.recorder, self.readings, self.failures, self.keepers[1]
+                self.keepers[0], self.recorder, self.readings, self.failures, self.keepers[1], self.alarms
             )
         self._let_read()
         self.watching = Watching(settings, self.keepers[1] if self.keepers else None)
@@ -90,7 +94,7 @@ class Service:
             self.lessons = Lessons(self.keepers[0], self.keepers[1], learned, self._forget)
             self.watching.kept = self.lessons.soon
         if self.failures is not None:
-            self.watching.ended = self.failures.heard
+            self.watching.ended = News(self.failures, self.alarms).heard
         self._page: asyncio.Server | None = None
 
     async def run(self, listening: socket.socket) -> None:
@@ -232,6 +236,7 @@ class Service:
         if self.journal is not None:
             self.journal.forget()
             self.keepers[1].do(self.journal.replay)
+        self.alarms.forget()
         if self.failures is not None:
             self.failures.forget()
         if self.recorder is not None:
@@ -276,6 +281,27 @@ class Service:
                 self.journal.tidy()
             notify("WATCHDOG=1")
             await asyncio.sleep(1)
+
+
+class News(NamedTuple):
+    """What a user is told with his next submission: jobs of his that failed, and alarms of those that run."""
+
+    failures: Failures
+    alarms: Alarms
+
+    def waits(self, uid: int) -> bool:
+        """Return whether there is anything for a user."""
+        return self.failures.waits(uid) or self.alarms.waits(uid)
+
+    def line(self, uid: int, says: bytes) -> bytes:
+        """Return the lines for a user, who will not be told of this again."""
+        return self.failures.line(uid, says) + self.alarms.line(uid)
+
+    def heard(self, ends: Iterable[Outcome]) -> None:
+        """Jobs have ended."""
+        told = list(ends)
+        self.failures.heard(told)
+        self.alarms.heard(told)
 
 
 def _unexpected(loop: asyncio.AbstractEventLoop, told: dict[str, Any]) -> None:

@@ -26,11 +26,19 @@ ALARM, UNKNOWN = 3, 1
 @click.option("--watch", is_flag=True, help="Show it again and again, in place, until the job is over.")
 @click.option("--every", metavar="SECONDS", type=click.IntRange(2, 3600), default=15, show_default=True,
               help="With --watch: how often the logs are read.")  # fmt: skip
+@click.option("--notify", is_flag=True,
+              help="Look once and say nothing; alarms that are new start what notify.toml asks for.")  # fmt: skip
 @click.option("--ask", "question", metavar="QUESTION", shell_complete=completion.offering(lambda ctx: QUESTIONS),
               help=f"Answer a question, as JSON: {', '.join(QUESTIONS)}; or your own words.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
 def progress(
-    job: Optional[str], logs: tuple[str, ...], watch: bool, every: int, question: Optional[str], as_json: bool
+    job: Optional[str],
+    logs: tuple[str, ...],
+    watch: bool,
+    every: int,
+    notify: bool,
+    question: Optional[str],
+    as_json: bool,
 ) -> int:
     """Show how far a job is, how fast, when it will be done, and what is odd.
 
@@ -57,18 +65,24 @@ def progress(
       [progress]
       pattern = 'round (?P<step>[0-9]+) of (?P<total>[0-9]+)'
 
-    With --watch an alarm can start a command of yours, once for each kind: [notify] command = '...' in
-    ~/.config/maple/notify.toml. It is run by sh, as you, with MAPLE_JOB, MAPLE_ALARM (silent, limit, loss-not-finite,
-    loss-explodes, rank-behind, slower) and MAPLE_SAYS, a sentence.
+    An alarm is told once: here, or in one line by the next maple or sbatch on a terminal (qsub too). For that a small
+    process of yours looks at your running jobs, at most every 5 minutes and only behind a maple command on a terminal;
+    from cron: maple progress --notify. It can start a command of yours and send a mail, once for each kind of alarm of
+    a job, as --watch does: [notify] command = '...' and mail = 'me@example.org' in ~/.config/maple/notify.toml. The
+    command is run by sh, as you, with MAPLE_JOB, MAPLE_ALARM (silent, limit, loss-not-finite, loss-explodes,
+    rank-behind, slower) and MAPLE_SAYS, a sentence; the mail goes to sendmail of this host, as you.
 
     Exit code: 0 shown; 1 nothing tells how far it is, or no job of yours runs; 2 usage, or nothing can be read; 3
     shown, and something is odd (an alarm).
     """
     from ...progress.earlier_runs import kept
+    from ...progress.notices import seen
     from ..fix.application import interruptible, printing, spoken
 
     with interruptible():
         spoken()
+        if notify:
+            return _notified(job, logs)
         if job is None and not logs:
             return _jobs(watch, every, question, as_json)
         meant = _found(job, logs)
@@ -80,8 +94,18 @@ def progress(
             state = _read(meant)
             with printing():
                 _shown(state, question, as_json)
+            seen(state)
         kept(state)
         return code(state)
+
+
+def _notified(job: Optional[str], logs: tuple[str, ...]) -> int:
+    from .notify import Notice, looked
+
+    notice = Notice()
+    progresses = [_read(_found(job, logs))] if job is not None or logs else running()
+    looked(progresses, notice)
+    return ALARM if any(progress.alarms for progress in progresses) else 0
 
 
 def _jobs(watch: bool, every: int, question: Optional[str], as_json: bool) -> int:
@@ -93,8 +117,8 @@ def _jobs(watch: bool, every: int, question: Optional[str], as_json: bool) -> in
         from .table import listed
         from .watch import watched_lines
 
-        return watched_lines(lambda: listed(_running()), every)
-    progresses = _running()
+        return watched_lines(lambda: listed(running()), every)
+    progresses = running()
     with printing():
         if as_json:
             from ...progress.answers import VERSION, whole
@@ -102,17 +126,22 @@ def _jobs(watch: bool, every: int, question: Optional[str], as_json: bool) -> in
 
             json_output.echo(Jobs(version=VERSION, jobs=[whole(progress) for progress in progresses]))
         else:
+            from ...progress.notices import seen
             from .table import listed
 
             click.echo("\n".join(listed(progresses)) if progresses else "none of your jobs runs", err=not progresses)
+            for progress in progresses:
+                seen(progress)
     return 0 if progresses else UNKNOWN
 
 
-def _running() -> "list[Progress]":
-    from ...progress.job_logs import MOST_JOBS, of_job, running
+def running() -> "list[Progress]":
+    """Return how far each running job of the caller's is. Raises `Complaint`."""
+    from ...progress.job_logs import MOST_JOBS, of_job
+    from ...progress.job_logs import running as jobs_that_run
 
     progresses = []
-    for job in running()[:MOST_JOBS]:
+    for job in jobs_that_run()[:MOST_JOBS]:
         try:
             progresses.append(_read(of_job(job.id)))
         except Complaint:  # it ended a moment ago, or is of another part of an array
