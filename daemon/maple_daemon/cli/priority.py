@@ -151,9 +151,7 @@ def explain(path: str, job: str, as_json: bool) -> None:
     if waiting is None:
         raise Complaint("job %s does not wait" % job, "squeue -t PENDING lists those that do")
     with memory(settings) as store:
-        knowledge = Knowledge(store)
-        knowledge.renew(now)
-        stood = stand(waiting, knowledge, switch.bounds, now)
+        stood = stand(waiting, Knowledge(store), switch.bounds, now)
     shown = queue.shown(waiting.job)
     if as_json:
         json_output.echo(_explained(stood, switch, now, shown))

@@ -76,7 +76,7 @@ class Live:
             self._knowledge = Knowledge(open_store(self._settings.store, create=False))
         if switch.table:
             self._table = switch.table
-            log().info("a table", jobs=table.write(Path(switch.table), self._knowledge, switch.bounds, time.time()))
+            log().info("a table", jobs=table.write(Path(switch.table), self._knowledge, switch.bounds))
         else:
             done = self._rounds.once(self._knowledge, switch.bounds, time.time())
             log().info("a round", **done._asdict())
@@ -98,7 +98,9 @@ class Live:
             table.remove(Path(self._table))
             self._table, self._was_on = "", False
             return
-        log().info("points taken back", jobs=self._rounds.reset())
+        taken_back = self._rounds.reset()
+        if taken_back:
+            log().info("points taken back", jobs=taken_back)
         self._was_on = False
 
     def _say(self, why: str) -> None:

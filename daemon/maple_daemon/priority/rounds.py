@@ -45,7 +45,6 @@ class Rounds:
 
     def once(self, knowledge: Knowledge, bounds: Bounds, now: float) -> Round:
         """Give every job that waits its points."""
-        knowledge.renew(now)
         stands = [stand(each, knowledge, bounds, now) for each in self._queue.waiting()]
         wanted = {each.waiting.job: each.points for each in stands}
         changed = {job: points for job, points in wanted.items() if self._points.get(job, 0) != points}

@@ -14,9 +14,8 @@ from .factor import Bounds
 from .knowledge import Knowledge
 
 
-def write(path: Path, knowledge: Knowledge, bounds: Bounds, now: float) -> int:
+def write(path: Path, knowledge: Knowledge, bounds: Bounds) -> int:
     """Write the table, in one rename; return how many jobs it knows. Raises `OSError` and `StoreError`."""
-    knowledge.renew(now)
     seconds = knowledge.last_runs()
     table: dict[str, Any] = {"bound": bounds.most, "reference": bounds.reference, "seconds": seconds}
     atomic.write_json(path, table, 0o600)

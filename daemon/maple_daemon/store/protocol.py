@@ -204,6 +204,9 @@ class Store(Protocol):
     def runs(self, uid: int, name: str = "", limit: int = 200) -> list[Run]:
         """Return a user's ended runs, of one job name or of all, the newest end first; nothing for `NOBODY`."""
 
+    def last_runs(self, limit: int) -> list[tuple[int, Run]]:
+        """Return the last whole run of each job name of each user, the newest first, for the service itself."""
+
     def run_count(self) -> int:
         """Return how many runs are kept, of all users."""
 

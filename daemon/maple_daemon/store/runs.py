@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from maple_agents.forecast.runs import Asked, Run, Work
+from maple_agents.forecast.runs import RAN, Asked, Run, Work
 
 from .protocol import NOBODY, NotKept, RunSum
 from .rows import Change, Runner
@@ -47,6 +47,16 @@ def of_user(run: Runner, uid: int, name: str, limit: int) -> list[Run]:
     where, values = ("AND name = ?", (uid, name, limit)) if name else ("", (uid, limit))
     asked = "SELECT %s FROM runs WHERE uid = ? %s ORDER BY at DESC, job LIMIT ?" % (", ".join(_COLUMNS), where)
     return [_run(row) for row in run.rows(asked, values)]
+
+
+def last(run: Runner, limit: int) -> list[tuple[int, Run]]:
+    """Return the last whole run of each job name of each known user, the newest first."""
+    whole = "uid <> ? AND name <> '' AND state IN (%s)" % ", ".join("?" for _ in RAN)
+    newest = "SELECT uid, name, MAX(at) AS at FROM runs WHERE %s GROUP BY uid, name ORDER BY at DESC LIMIT ?" % whole
+    columns = ", ".join("r.%s" % column for column in _COLUMNS)
+    asked = "SELECT %s FROM (%s) n JOIN runs r ON r.uid = n.uid AND r.name = n.name AND r.at = n.at" % (columns, newest)
+    rows = run.rows(asked + " ORDER BY r.at DESC, r.job", (NOBODY, *RAN, limit))
+    return [(int(row[0]), _run(row)) for row in rows]
 
 
 def sums(run: Runner, users: int) -> list[RunSum]:

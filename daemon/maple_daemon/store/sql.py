@@ -200,6 +200,10 @@ class SqlStore:
         """Return a user's ended runs, the newest end first."""
         return runs.of_user(self._run, uid, name, limit)
 
+    def last_runs(self, limit: int) -> list[tuple[int, Run]]:
+        """Return the last whole run of each job name of each user."""
+        return runs.last(self._run, limit)
+
     def run_count(self) -> int:
         """Return how many runs are kept, of all users."""
         return int(self._run.rows("SELECT COUNT(*) FROM runs")[0][0])

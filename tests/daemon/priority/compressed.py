@@ -22,8 +22,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from maple_agents.forecast.runs import Asked, Run
 from maple_daemon.store import open_store
-from maple_submit_filter.types.job_records import Outcome
 
 from tests.lab.client import until
 from tests.lab.lab import Lab
@@ -80,9 +80,9 @@ def remember(path: str, kinds: tuple[Kind, ...], folder: str, known: bool, seed:
             seconds = kind.seconds * math.exp(draw.gauss(0, SWING)) if known else 2.0
             seconds *= wrong if place == 0 else 1.0
             ended = now - HISTORY + 1000 * run + place
-            ends.append(Outcome("%d" % (900_000 + place * RUNS + run), "completed", os.getuid(), "hook", 0, 0, "n",
-                                ended - seconds - 1, ended - seconds, ended, kind.name, folder))  # fmt: skip
-    store.keep_outcomes(ends)
+            asked = Asked("", kind.name, folder, ended - seconds - 1)
+            ends.append((os.getuid(), Run("%d" % (900_000 + place * RUNS + run), asked, ended, seconds, "completed")))
+    store.keep_runs(ends)
     store.close()
 
 

@@ -92,10 +92,11 @@ def test_one_that_is_killed_leaves_a_queue_that_moves_on(full: tuple[PriorityLab
 
 
 def test_a_store_that_is_lost_costs_only_the_points(full: tuple[PriorityLab, Path, list[int]]) -> None:
-    """Nothing is known then, so nobody is put forward or back, and the process goes on."""
+    """The next job that comes is asked about in vain; then nobody is put forward or back, and the process goes on."""
     lab, folder, ids = full
     with ordering(lab, folder) as process:
         assert eventually(lambda: site_factors(lab)[ids[0]] < 0)
         os.unlink(folder / "memory.db")
+        submit(lab, folder, ((SHORT, 1.0),))
         assert eventually(lambda: set(site_factors(lab).values()) == {0})
         assert process.poll() is None

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from maple_agents.forecast.runs import Asked, Run
 from maple_daemon.priority import table
 from maple_daemon.priority.factor import Bounds, begin
 from maple_daemon.priority.knowledge import Knowledge
 from maple_daemon.store import open_store
-from maple_submit_filter.types.job_records import Outcome
 
 from tests.doubles.pbs_hooks import HookJob, run_hook
 
@@ -82,10 +82,12 @@ def test_the_table_holds_what_the_store_knows(tmp_path: Path) -> None:
     """For its own eyes, and gone when it is switched off."""
     now = time.time()
     store = open_store(str(tmp_path / "memory.db"))
-    store.keep_outcomes([Outcome("1.pbs", "completed", os.getuid(), "hook", 0, 0, "n1", now - 90, now - 80, now - 60,
-                                 "train", "/w")])  # fmt: skip
+    ended = Run("1.pbs", Asked(ME, "train", "/w", now - 90), now - 60, 20.0, "completed")
+    older = Run("0.pbs", Asked(ME, "train", "/w", now - 990), now - 900, 70.0, "completed")
+    failed = Run("2.pbs", Asked(ME, "train", "/w", now - 50), now - 40, 3.0, "failed")
+    store.keep_runs((os.getuid(), run) for run in (ended, older, failed))
     path = tmp_path / "forecasts.json"
-    assert table.write(path, Knowledge(store), BOUNDS, now) == 1
+    assert table.write(path, Knowledge(store), BOUNDS) == 1
     store.close()
     assert path.stat().st_mode & 0o777 == 0o600
     assert points(path, user=ME) == begin(20.0, 8, BOUNDS)

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from maple_agents.ask.schedulers.protocol import SchedulerError
 from maple_agents.forecast.needs import Forecast
+from maple_agents.forecast.runs import Asked, Run
 from maple_daemon.priority.factor import Bounds, Waiting
 from maple_daemon.priority.knowledge import Knowledge
 from maple_daemon.priority.rounds import Rounds, points_written, stand
 from maple_daemon.priority.switch import Switch, read
 from maple_daemon.store import open_store
 from maple_daemon.store.protocol import Store
-from maple_submit_filter.types.job_records import Outcome
 
 NOW = 1_800_000_000.0
 BOUNDS = Bounds(most=1000, patience=3600.0, reference=60.0)
@@ -55,18 +55,19 @@ def waits(job: str, name: str, uid: int = 1000, since: float = 10.0, size: int =
     return Waiting(job, uid, name, "/w", NOW - since, 3600.0, size)
 
 
-def ran(job: str, name: str, seconds: float, uid: int = 1000, ago: float = 1000.0, state: str = "completed") -> Outcome:
+def ran(job: str, name: str, seconds: float, uid: int = 1000, ago: float = 1000.0, state: str = "completed") -> Run:
     """A run that had ended."""
     ended = NOW - ago
-    return Outcome(job, state, uid, "hook", 0, 0, "n1", ended - seconds - 5, ended - seconds, ended, name, "/w")
+    return Run(job, Asked(str(uid), name, "/w", ended - seconds - 5), ended, seconds, state)
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """A store with the runs of two users."""
     opened = open_store(str(tmp_path / "memory.db"))
-    opened.keep_outcomes([ran("1", "short", 4.0), ran("2", "long", 4000.0), ran("3", "secret", 4.0, uid=1001),
-                          ran("4", "broken", 2.0, state="failed")])  # fmt: skip
+    ended = (ran("1", "short", 4.0), ran("2", "long", 4000.0), ran("3", "secret", 4.0, uid=1001),
+             ran("4", "broken", 2.0, state="failed"))  # fmt: skip
+    opened.keep_runs((int(run.asked.user), run) for run in ended)
     yield opened
     opened.close()
 
@@ -82,7 +83,6 @@ def test_what_is_foretold_to_be_short_comes_first(store: Store, tmp_path: Path) 
 def test_a_users_runs_are_no_ground_for_anothers_job(store: Store) -> None:
     """Nor is a run that failed one for anybody's."""
     knowledge = Knowledge(store)
-    knowledge.renew(NOW)
     foretold = [stand(job, knowledge, BOUNDS, NOW).foretold for job in (waits("10", "secret"), waits("11", "broken"))]
     assert not any(isinstance(each, Forecast) for each in foretold)
     own = stand(waits("12", "secret", uid=1001), knowledge, BOUNDS, NOW).foretold
@@ -94,7 +94,7 @@ def test_an_end_is_learnt_once_it_is_told(store: Store, tmp_path: Path) -> None:
     knowledge, queue = Knowledge(store), Queue(waits("11", "new"))
     rounds = Rounds(queue, tmp_path / "written.json")
     assert rounds.once(knowledge, BOUNDS, NOW).foretold == 0
-    store.keep_outcomes([ran("11", "new", 8.0, ago=1.0)])
+    store.keep_runs([(1000, ran("11", "new", 8.0, ago=1.0))])
     queue.jobs = [waits("20", "new", since=0.5)]
     assert rounds.once(knowledge, BOUNDS, NOW).foretold == 1 and queue.points["20"] > 0
 
