@@ -37,6 +37,7 @@ class Answer(NamedTuple):
     known_by: str = ""  # from where it is known which site this is, as a phrase
     offers: "Tuple[Rewritten, ...]" = ()
     policy: "Optional[Policy]" = None
+    is_here: bool = True  # whether it would be submitted here
 
     @property
     def on_site(self) -> str:
@@ -69,7 +70,15 @@ def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
         raise Complaint("- takes no words behind it", "name a file: only a script in a file is given arguments")
     asked = submission(script, source, words, site.scheduler)
     decision = decide(asked, site, peruse=read_file)
-    return Answer("stdin" if script == "-" else script, asked, site, decision, where.why, policy=where.policy)
+    return Answer(
+        "stdin" if script == "-" else script,
+        asked,
+        site,
+        decision,
+        where.why,
+        policy=where.policy,
+        is_here=site_id is None,
+    )
 
 
 def submission(script: str, source: bytes, words: Sequence[str], scheduler: str) -> Submission:

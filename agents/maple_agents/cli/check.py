@@ -184,8 +184,20 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
     found = _summary(asked, mode, still)
     drawing.say([f"{printable(asked.name)}: {NOTHING_ELSE if unlisted and found == NOTHING else found}"])
     drawing.say([asked.on_site])
+    drawing.say(_forecast(asked))
     if _waits_for_arguments(asked):
         drawing.say([ARGUMENTS_UNKNOWN])
+
+
+def _forecast(asked: Answer) -> Iterator[str]:
+    """Yield what the service's memory tells of how long it will run; nobody else is asked, and silence is no matter."""
+    if asked.decision.verdict == "unread" or not asked.is_here:
+        return
+    from ..forecast.remembered import line
+
+    said = line(asked)
+    if said:
+        yield printable(said)
 
 
 def _choices(asked: Answer) -> Iterator[str]:

@@ -12,7 +12,11 @@ from ..base import json_output
 from . import completion
 
 if TYPE_CHECKING:
-    from ..forecast.needs import Forecast, MemoryAdvice, NoForecast
+    from collections.abc import Iterator
+
+    from ..forecast.advice import MemoryAdvice
+    from ..forecast.lineages import Lineages
+    from ..forecast.needs import Forecast, NoForecast
     from ..forecast.runs import Asked, Run
     from ..forecast.sources import Known
 
@@ -58,12 +62,18 @@ class EarlierRun(TypedDict):
 
 
 class Answer(TypedDict):
-    """`maple forecast`. *changed*: what is not as in the last run, here and there. *silent*: who could not be asked."""
+    """`maple forecast`. *changed*: what is not as in the last run, here and there. *silent*: who could not be asked.
+
+    *sizes*: of the one amount that changed, each that was seen and the seconds it took. *advised_limit_seconds*: advice
+    alone, where what is asked for is far beyond all runs.
+    """
 
     job: Job
     forecast: Optional[RunTime]
     why_none: Optional[str]
     changed: dict[str, list[str]]
+    sizes: list[list[float]]
+    advised_limit_seconds: Optional[float]
     memory: Optional[Memory]
     runs: list[EarlierRun]
     silent: list[str]
@@ -106,30 +116,31 @@ def forecast(
     from ..ask.submission import answer
     from ..forecast import sources
     from ..forecast.accounting import read_file
+    from ..forecast.advice import memory_advice
+    from ..forecast.asked import asked_of
     from ..forecast.lineages import Lineages
-    from ..forecast.needs import Forecast, memory_advice
+    from ..forecast.needs import Forecast
     from ..forecast.needs import forecast as made
 
     asked_script = answer(script, words, site_id)
-    asked = sources.asked_of(asked_script, time.time())
+    asked = asked_of(asked_script, time.time())
     if accounting_file:  # runs of other users and names tell how far runs stray, and are no ground
         known = sources.Known(tuple(read_file(accounting_file, "sacct")))
     else:
         known = sources.known(asked, asked_script.site.scheduler, days)
     lineages = Lineages(known.runs)
     said = made(asked, lineages)
-    memory = memory_advice(said.runs)
     if as_json:
-        json_output.echo(_answer(asked, said, memory, known))
+        json_output.echo(_answer(asked, said, memory_advice(asked, lineages), known))
     else:
-        _show(asked, said, memory, known)
+        _show(asked, said, lineages, known)
     return 0 if isinstance(said, Forecast) else NOTHING
 
 
-def _show(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvice | None", known: "Known") -> None:
+def _show(asked: "Asked", said: "Forecast | NoForecast", lineages: "Lineages", known: "Known") -> None:
     from ..forecast.needs import Forecast
 
-    for line in sentences(asked, said, memory):
+    for line in sentences(asked, said, lineages):
         click.echo(printable(line))
     for line in known.silent if not isinstance(said, Forecast) else ():
         click.echo(printable("not asked: %s" % line))
@@ -137,57 +148,21 @@ def _show(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvice |
         _table(said.runs)
 
 
-def sentences(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvice | None" = None) -> list[str]:
-    """Return what is said to people: what is asked for, what is forecast and from what, what is advised."""
+def sentences(asked: "Asked", said: "Forecast | NoForecast", lineages: "Lineages") -> "Iterator[str]":
+    """Yield what is said to people: what is asked for, what is forecast and from what, what is advised."""
+    from ..forecast import advice, sentences
     from ..forecast.needs import Forecast
 
-    lines = [_forecast(asked, said) if isinstance(said, Forecast) else _none(said)]
-    if isinstance(said, Forecast) and said.cut:
-        lines.append("note: the last run was ended by its limit, so it needs longer than that")
-    if isinstance(said, Forecast) and asked.work.values and not any(run.asked.work.values for run in said.runs):
-        now = ", ".join("%s %s" % pair for pair in asked.work.values)
-        lines.append("note: nobody kept what these runs had to do; this holds if it was as now (%s)" % now)
-    if memory is not None:
-        lines.append(_memory(asked, memory))
-    return lines
-
-
-def _forecast(asked: "Asked", forecast: "Forecast") -> str:
-    from ..base.quantities import elapsed
-
-    asks = "asks %s; " % elapsed(asked.limit) if asked.limit else ""
-    times = sorted(run.seconds for run in forecast.runs)
-    took = elapsed(times[0]) if len(times) == 1 else "%s to %s" % (elapsed(times[0]), elapsed(times[-1]))
-    runs = "the last run" if len(times) == 1 else "the last %d runs" % len(times)
-    which = {"version": "of this version", "folder": "of %s here" % asked.name, "name": "of %s" % asked.name}[
-        forecast.basis
-    ]
-    drawn = "; %s alone changed, and time went with it" % forecast.scaled if forecast.scaled else ""
-    most = ", and nine of ten such jobs end before %s" % elapsed(forecast.most) if forecast.most else ""
-    return "%s%s %s took %s%s: about %s%s" % (asks, runs, which, took, drawn, elapsed(forecast.seconds), most)
-
-
-def _none(no_forecast: "NoForecast") -> str:
-    from ..base.quantities import elapsed
-
-    if not no_forecast.changed:
-        return "no forecast: %s" % no_forecast.why
-    changed = ", ".join("%s is %s, was %s" % (name, here, there) for name, (here, there) in no_forecast.changed.items())
-    return "no forecast: %s (%s); the last run took %s" % (
-        no_forecast.why,
-        changed,
-        elapsed(no_forecast.runs[0].seconds),
-    )
-
-
-def _memory(asked: "Asked", memory: "MemoryAdvice") -> str:
-    gib = "%d GiB" % (memory.bytes >> 30)
-    if memory.killed:
-        return "memory: a run was killed at %.1f GiB; ask for %s or more" % (memory.killed / (1 << 30), gib)
-    held = "memory: a task was seen to hold %.1f GiB" % (memory.held / (1 << 30))
-    if asked.memory and asked.memory < memory.bytes:
-        return "%s, and %.0f GiB are asked for; %s would leave a fifth to spare" % (held, asked.memory / (1 << 30), gib)
-    return held
+    yield sentences.line(asked, said)
+    yield from sentences.notes(asked, said)
+    held, busy = advice.memory_advice(asked, lineages), advice.gpu_advice(asked, lineages)
+    if held is not None:
+        yield sentences.memory(asked, held)
+    limit = advice.time_advice(asked, said) if isinstance(said, Forecast) else None
+    if limit is not None:
+        yield sentences.time(asked, limit)
+    if busy is not None:
+        yield sentences.gpus(busy)
 
 
 def _table(runs: "tuple[Run, ...]") -> None:
@@ -200,6 +175,7 @@ def _table(runs: "tuple[Run, ...]") -> None:
 
 
 def _answer(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvice | None", known: "Known") -> Answer:
+    from ..forecast.advice import time_advice
     from ..forecast.needs import Forecast
 
     none = None if isinstance(said, Forecast) else said
@@ -209,6 +185,8 @@ def _answer(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvice
         forecast=_run_time(said) if isinstance(said, Forecast) else None,
         why_none=none.why if none else None,
         changed={name: list(pair) for name, pair in none.changed.items()} if none else {},
+        sizes=[list(pair) for pair in none.sizes] if none else [],
+        advised_limit_seconds=time_advice(asked, said) if isinstance(said, Forecast) else None,
         memory=Memory(bytes=memory.bytes, held_bytes=memory.held, killed_at_bytes=memory.killed) if memory else None,
         runs=[_earlier(run) for run in said.runs],
         silent=list(known.silent),

@@ -43,16 +43,23 @@ class Lineages:
         """Learn a run. Whoever ended before belongs before it: none may have ended after the last one learnt."""
         if not run.tells:
             return
-        before = self.before(run.asked)
-        if before is not None:
+        before = self.before(run.asked, times=True)
+        if before is not None and run.shows_time:
             self._changed(run, math.log(run.seconds / before.runs[0].seconds))
         for key in _keys(run.asked):
             self._runs[key].append(run)
 
-    def before(self, asked: Asked) -> Lineage | None:
-        """Return what had ended of the job when it was submitted, None where nothing had."""
+    def before(self, asked: Asked, times: bool = False) -> Lineage | None:
+        """Return what had ended of the job when it was submitted, None where nothing had.
+
+        *times*: only what shows how long it takes: one that was ended for its memory shows how much it wants.
+        """
         for key in _keys(asked):
-            runs = tuple(run for run in reversed(self._runs.get(key, ())) if run.ended <= asked.submitted)
+            runs = tuple(
+                run
+                for run in reversed(self._runs.get(key, ()))
+                if run.ended <= asked.submitted and (run.shows_time or not times)
+            )
             if runs:
                 return Lineage(key[0], runs)
         return None

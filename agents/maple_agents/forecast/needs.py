@@ -1,12 +1,8 @@
-"""How long a job will run, or no answer; and how much memory it will want on a node, as advice.
-
-As its last run that had as much to do, within the bounds of its lineage; memory from what its runs were seen to hold.
-"""
+"""How long a job will run, or no answer: as its last run that had as much to do, within the bounds of its lineage."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from .lineages import Basis, Lineage, Lineages, differences, same_work
@@ -17,9 +13,6 @@ MOST_SHOWN = 5
 FEWEST_SIZES = 3  # different amounts of work that show how time goes with one
 CLOSE = 0.1  # relative: as near as a straight line must come to each of them
 REACH = 2.0  # times the smallest and the largest amount seen
-HELD, SPARE = 0.95, 1.2  # of runs that held no more memory, and what is left to spare above it
-AFTER_KILL = 1.5  # times what was asked for by a run that was ended for its memory
-_STEP = 1 << 30
 
 
 class Forecast(NamedTuple):
@@ -39,47 +32,26 @@ class Forecast(NamedTuple):
 
 
 class NoForecast(NamedTuple):
-    """Why there is none. *changed*: by name what differs from the newest run, (here, there). *runs*: looked at."""
+    """Why there is none. *changed*: by name what differs from the newest run, (here, there). *runs*: looked at.
+
+    *sizes*: where one amount alone changed, each that was seen with the seconds of its newest whole run, by size.
+    """
 
     why: str
     changed: dict[str, tuple[str, str]] = {}
     runs: tuple[Run, ...] = ()
-
-
-class MemoryAdvice(NamedTuple):
-    """*bytes*: whole GiB. *held*: the most that was seen, a lower bound. *killed*: where a run was ended, or None."""
-
-    bytes: int
-    held: int
-    killed: int | None
-    runs: tuple[Run, ...]
+    sizes: tuple[tuple[float, float], ...] = ()
 
 
 def forecast(asked: Asked, lineages: Lineages) -> Forecast | NoForecast:
     """Return how long the job will run, from what ended before it was submitted."""
-    lineage = lineages.before(asked)
+    lineage = lineages.before(asked, times=True)
     if lineage is None:
         return NoForecast("no run of %s is known that completed, or reached its limit" % (asked.name or "it"))
     alike = tuple(run for run in lineage.runs if same_work(asked.work, run.asked.work))
     if alike:
         return _of(asked, lineages, alike, alike[0].seconds, lineage.basis)
     return _scaled(asked, lineages, lineage)
-
-
-def memory_advice(runs: Sequence[Run]) -> MemoryAdvice | None:
-    """Return what to ask for, None where no run tells. *runs*: of one lineage, the newest first, as much to do in each.
-
-    Never below what the last whole run held, and never at or below what a run was killed at: memory is sampled, so what
-    was seen is less than what was needed.
-    """
-    seen = sorted(run.memory for run in runs if run.memory)
-    killed = max((run.asked.memory or run.memory or 0 for run in runs if run.state == "out-of-memory"), default=0)
-    if not seen and not killed:
-        return None
-    usual = seen[math.ceil(HELD * len(seen)) - 1] * SPARE if seen else 0.0
-    last = next((run.memory for run in runs if run.memory and run.state == "completed"), 0)
-    wanted = max(usual, last, killed * AFTER_KILL)
-    return MemoryAdvice(math.ceil(wanted / _STEP) * _STEP, seen[-1] if seen else 0, killed or None, tuple(runs))
 
 
 def _of(
@@ -101,6 +73,7 @@ def _scaled(asked: Asked, lineages: Lineages, lineage: Lineage) -> Forecast | No
     name, (here, _) = next(iter(changed.items()))
     amount = _number(here)
     points = _points(asked, lineage, name) if amount else {}
+    refused = refused._replace(sizes=tuple((size, points[size].seconds) for size in sorted(points)))
     if amount is None or len(points) < FEWEST_SIZES or not min(points) / REACH <= amount <= max(points) * REACH:
         return refused
     line = straight({size: run.seconds for size, run in points.items()})

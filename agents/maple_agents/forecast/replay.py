@@ -35,12 +35,12 @@ class Played(NamedTuple):
 
 def play(runs: Sequence[Run], step: Callable[[], None] = lambda: None) -> Iterator[Played]:
     """Yield each run that tells, in the order of submission. *step* is called once for each."""
-    order = sorted((run for run in runs if run.tells), key=lambda run: (run.asked.submitted, run.job))
+    order = sorted((run for run in runs if run.shows_time), key=lambda run: (run.asked.submitted, run.job))
     lineages, ending = Lineages(), list[tuple[float, int, Run]]()
     for at, run in enumerate(order):
         while ending and ending[0][0] <= run.asked.submitted:
             lineages.ended(heapq.heappop(ending)[2])
-        known = lineages.before(run.asked._replace(version="", folder=""))
+        known = lineages.before(run.asked._replace(version="", folder=""), times=True)
         yield Played(run, forecast(run.asked, lineages), known.runs if known else ())
         heapq.heappush(ending, (run.ended, at, run))
         step()

@@ -61,6 +61,11 @@ class Run(NamedTuple):
         return self.state == "timeout"
 
     @property
+    def shows_time(self) -> bool:
+        """Return whether it shows how long such a job takes: one that was ended for its memory might have run on."""
+        return self.tells and self.state != "out-of-memory"
+
+    @property
     def tells(self) -> bool:
-        """Return whether it shows how long such a job takes: one that failed or was cancelled shows nothing."""
+        """Return whether it shows what such a job needs: one that failed or was cancelled shows nothing."""
         return self.state in RAN and self.seconds >= 1

@@ -66,7 +66,7 @@ def test_another_size_is_no_forecast(folder):
     """Four nodes, where all runs had two."""
     code, text = call("job.sh", "--sacct", "sacct.txt", "--site", "generic-slurm", "--", "--nodes=4")
     assert code == 1
-    assert "no forecast: it differs from all earlier runs (nodes is 4, was 2); the last run took 0:44:40" in text
+    assert "first run with nodes 4: no forecast; with 2 it took 0:44:40" in text
 
 
 def test_nobody_knows_the_job(folder):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from maple_agents.forecast.advice import gpu_advice, memory_advice, time_advice
 from maple_agents.forecast.lineages import Lineages
-from maple_agents.forecast.needs import Forecast, NoForecast, forecast, memory_advice, straight
+from maple_agents.forecast.needs import Forecast, NoForecast, forecast, straight
 from maple_agents.forecast.runs import Asked, Run, Work
 
 GIB = 1 << 30
@@ -111,10 +112,54 @@ def test_a_line_lies_near_all_its_points(points):
 )  # fmt: skip
 def test_memory_is_never_below_what_was_needed(runs, gib):
     """Never below what the last whole run held, never at what killed one."""
-    advice = memory_advice(runs)
+    advice = memory_advice(job(99), Lineages(runs))
     assert advice is not None and advice.bytes == gib * GIB
 
 
 def test_no_memory_is_advised_where_nothing_was_seen():
     """Nobody measured: no advice."""
-    assert memory_advice([ran(1, 9)]) is None
+    assert memory_advice(job(9), Lineages([ran(1, 9)])) is None
+
+
+def test_memory_of_another_model_is_none():
+    """More epochs hold no more; another model may."""
+    runs = Lineages([ran(1, 9, "epochs=1 model=a", memory=10 * GIB)])
+    assert memory_advice(job(9, "epochs=5 model=a"), runs) is not None
+    assert memory_advice(job(9, "epochs=1 model=b"), runs) is None
+
+
+def test_a_run_that_was_ended_for_its_memory_shows_no_time():
+    """It might have run on; the run before it counts."""
+    found = said(job(9), ran(1, 900), ran(2, 60, state="out-of-memory"))
+    assert isinstance(found, Forecast) and found.seconds == 900
+
+
+@pytest.mark.parametrize(
+    "limit, seconds, state, advised",
+    [
+        (43200.0, [2600, 2700, 2650], "completed", 4200.0),
+        (10000.0, [2600, 2700, 2650], "completed", None),
+        (43200.0, [2600, 2700], "completed", None),
+        (43200.0, [2600, 2700, 2650], "timeout", None),
+    ],
+    ids=["far beyond", "not far beyond", "two runs", "cut"],
+)
+def test_a_limit_is_advised_where_runs_are_far_below_it(limit, seconds, state, advised):
+    """Half as much again as the longest; with few runs, or one that was cut, nothing is said."""
+    steady = [ran(at, 1000, name="steady") for at in range(1, 30)]
+    runs = [ran(at, each, state=state) for at, each in enumerate(seconds, start=1)]
+    found = said(job(40, limit=limit), *runs, *steady)
+    assert isinstance(found, Forecast)
+    assert time_advice(job(40, limit=limit), found) == advised
+
+
+def test_gpus_that_did_nothing_and_half_as_many_that_did_as_well():
+    """Told as it was seen: how busy at most, and how long on fewer."""
+    idle = [ran(at, 1000)._replace(gpu_use=2.0) for at in (1, 2)]
+    idle = [run._replace(asked=run.asked._replace(work=Work((), 2, 8))) for run in idle]
+    few = [ran(3, 1100)._replace(asked=job(3)._replace(work=Work((), 1, 4)))]
+    wanted = job(9)._replace(work=Work((), 2, 8))
+    told = gpu_advice(wanted, Lineages([*idle, *few]))
+    assert told is not None and (told.idle, told.fewer) == (2.0, (4, 1100))
+    busy = [run._replace(gpu_use=90.0) for run in idle]
+    assert gpu_advice(wanted, Lineages(busy)) is None

@@ -19,7 +19,7 @@ from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Outcome, Part, R
 
 from ..schedulers.pbs.jobs import same_server
 from ..sites.this_site import COMMANDS, front_conf
-from .service import ask
+from .service import SECONDS, ask
 
 _PART = re.compile(r"(\d+)[_+]\d+", re.ASCII)  # of Slurm's arrays and heterogeneous jobs
 _PBS = re.compile(r"(\d+)(\[\d*\])?((?:\.[\w.-]*)?)", re.ASCII)
@@ -83,9 +83,9 @@ def records(version: str = "", job: str = "", limit: int = MOST) -> list[Record]
     return with_answers(submissions, list(_audit_lines()), time.time())
 
 
-def told_runs(name: str, limit: int) -> list[dict[str, Any]]:
+def told_runs(name: str, limit: int, seconds: float = SECONDS) -> list[dict[str, Any]]:
     """Return what one's own ended jobs asked for and used, of one name or of all, the newest first. Raises as `ask`."""
-    found = ask({"ask": "runs", "name": name, "limit": limit})
+    found = ask({"ask": "runs", "name": name, "limit": limit}, seconds=seconds)
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 

@@ -91,6 +91,9 @@ def show(job: "Job", limit: int, why: bool) -> None:
     counted = "%s, %s" % (_count(len(job.versions), "version"), _count(_submitted(_records(job)), "submission"))
     where = printable(job.newest.path or job.newest.cwd)
     _echo("%s  %s  %s" % (click.style(printable(job.newest.name), bold=True), where, counted))
+    said = _forecast(job)
+    if said:
+        _echo("  " + said)
     for at, version in enumerate(job.versions[:limit]):
         last = at == len(job.versions) - 1
         _echo(_head(version, job, at))
@@ -98,6 +101,13 @@ def show(job: "Job", limit: int, why: bool) -> None:
             _echo(("  " if last else "| ") + "  " + line)
     if len(job.versions) > limit:
         _echo("  and %s before; --limit N shows more" % _count(len(job.versions) - limit, "version"))
+
+
+def _forecast(job: "Job") -> str:
+    """Return what the runs of the newest version took, and how long the next will, as far as the service knows."""
+    from ...forecast.remembered import line_of_version
+
+    return printable(line_of_version(job.newest, time.time()))
 
 
 def _head(version: "Version", job: "Job", at: int) -> str:
