@@ -173,3 +173,18 @@ def test_script_that_may_not_be_executed_is_given_to_bash(tmp_path):
     told = {"path": "%s/./run.sh" % tmp_path}  # as slurmstepd says it
     assert fixed("correct-value", {"what": "{path}"}, told, script, tmp_path)[1] == "+srun bash ./run.sh"
     assert fixed("correct-value", {"what": "{path}"}, {"path": "./a.out"}, script, tmp_path) == ()
+
+
+def test_functions_of_conda_are_read_where_the_environment_lies(tmp_path):
+    """In front of the line that activates it, and only where the log speaks of conda."""
+    functions = tmp_path / "mf" / "etc" / "profile.d" / "conda.sh"
+    functions.parent.mkdir(parents=True)
+    functions.write_text("")
+    script = "#!/bin/bash\nset -e\nconda activate %s/mf/envs/llm\nsrun python a.py\n" % tmp_path
+    asked = submission(script.encode(), cwd=str(tmp_path))
+    told = "slurm_script: line 3: conda: command not found"
+    made = cure_of("conda-functions", {}, {}, asked, NOWHERE, log=told)
+    assert difference(script, made.script) == ("+source %s" % functions,)
+    assert cure_of("conda-functions", {}, {}, asked, NOWHERE, log="python: not found").script is None
+    others = asked._replace(uid=asked.uid + 1)
+    assert cure_of("conda-functions", {}, {}, others, NOWHERE, log=told).script is None

@@ -7,19 +7,23 @@ from __future__ import annotations
 
 from . import corrections  # noqa: F401  # registers its fixes
 from .kinds import (  # noqa: F401  # each registers its fixes
+    conda,
     deepspeed,
     directives,
     line_endings,
     masters,
     memory,
     module_lines,
+    near_options,
     near_variables,
     nodes,
+    open_files,
     options,
     paths,
     ports,
     pythons,
     ranks,
+    requests,
     shells,
     steps,
     variables,

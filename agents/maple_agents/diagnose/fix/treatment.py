@@ -240,8 +240,18 @@ USUAL: Mapping[str, tuple[Usual, ...]] = {
     "srun_step_request": (Usual("step-of-whole-allocation", "script_launch_line"),),
     "deepspeed_hostfile_or_ssh": (Usual("deepspeed-over-srun", "script_launch_line"),),
     "invalid_partition_account_qos": (Usual("correct-value", "script_directive"),),
-    "launcher_bad_option": (Usual("near-variable", "script_launch_line"),),
-    "code_error": (Usual("near-variable", "script_launch_line"),),
+    "launcher_bad_option": (
+        Usual("near-option", "script_launch_line"),
+        Usual("near-variable", "script_launch_line"),
+    ),
+    "code_error": (
+        Usual("bash-shebang", "script_launch_line"),
+        Usual("close-quote", "script_launch_line"),
+        Usual("near-variable", "script_launch_line"),
+    ),
+    "container_error": (Usual("option-before-image", "script_launch_line"),),
+    "mpi_not_enough_slots": (Usual("slots-of-launch", "script_directive"),),
+    "backend_unsupported_on_hardware": (Usual("request-gpus", "script_directive"),),
     "data_or_config_error": (Usual("near-variable", "script_launch_line"),),
     "dos_line_endings": (Usual("unix-line-endings", "script_launch_line"),),
     "file_not_found": (
@@ -249,7 +259,10 @@ USUAL: Mapping[str, tuple[Usual, ...]] = {
         Usual("correct-value", "script_directive", {"what": "output"}),
     ),
     "permission_denied": (Usual("correct-value", "script_launch_line", {"what": "{path}"}),),
-    "wrong_interpreter_or_env": (Usual("replace-python", "script_env"),),
+    "wrong_interpreter_or_env": (
+        Usual("conda-functions", "script_env"),
+        Usual("replace-python", "script_env"),
+    ),
     "missing_python_module": (Usual("replace-python", "script_env"),),
     "launcher_not_found": (Usual("module-of-site", "script_env", {"what": "{name}"}),),
 }

@@ -99,3 +99,23 @@ def _asks_nothing(option: Option) -> bool:
 
 def _links(given: Given, launcher: str) -> list[Link]:
     return [link for step in concerned(given) for link in step.links if link.name == launcher]
+
+
+_TURNED_AWAY = re.compile(r"exec: (--?[a-z][\w-]*): not found")
+
+
+@fix("option-before-image")
+def option_before_image(given: Given) -> Fix | None:
+    """Put the flag that the container took for its program in front of the image."""
+    texts = [line.text for line in given.cause.evidence]
+    match = next(filter(None, map(_TURNED_AWAY.search, texts)), None)
+    words = plain_words(given.job.source)
+    edits: list[Edit] = []
+    for verb in _verbs(words) if match is not None else ():
+        own = [word for word in words if word.command == verb.command and word.nth > verb.nth]
+        flag = next((word for word in own if match is not None and word.text == match[1]), None)
+        if flag is not None and own[0] is not flag:
+            blank = given.job.source[flag.span.start - 1 : flag.span.start] in (b" ", b"\t")
+            edits.append(Edit(Span(verb.span.end, verb.span.end), b" " + flag.text.encode(), "option-before-image"))
+            edits.append(Edit(Span(flag.span.start - blank, flag.span.end), b"", "option-before-image"))
+    return Fix(tuple(edits), Safety.ASK, "%s in front of the image" % match[1]) if edits and match is not None else None

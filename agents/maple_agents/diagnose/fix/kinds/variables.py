@@ -93,6 +93,9 @@ def _emptied(source: bytes, span: Span, name: bytes) -> Edit | None:
     if whole_line:
         return Edit(Span(start + whole_line.start(2), start + whole_line.end(2)), b"unset " + name, "unset-env")
     one_of_many = re.compile(value + rb"[ \t]+(?=[\w./\"'$-])").match(source, span.start)
+    if one_of_many is None and re.search(rb"\w=\S*[ \t]+\Z", source[start : span.start]):  # the last one of an export
+        last = re.compile(rb"[ \t]+" + value + rb"(?=[ \t\r]*\Z)").search(source, max(start, span.start - 1), end)
+        return Edit(Span(*last.span()), b"", "unset-env") if last else None
     return Edit(Span(*one_of_many.span()), b"", "unset-env") if one_of_many else None
 
 
