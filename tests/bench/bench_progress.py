@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from tests.agents.progress import real_trainings
-from tests.agents.progress.fragments import KEYS, fragments, read, told, traps, wrong
+from tests.agents.progress.fragments import KEYS, fragments, public, read, told, traps, wrong
 from tests.agents.progress.made import SHAPES, moment, seen
 from tests.agents.progress.test_reading_ends import MEASURE, lines
 from tests.agents.progress.test_time_left import HEALTHY
 
+SOURCES = ("address", "named", "made")
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -38,16 +39,23 @@ def percent(part: float, of: float) -> str:
 
 def test_progress_fragments(tmp_path: Path) -> None:
     """Fragments and traps, format by format; labelled by who wrote the formats, so an upper bound."""
-    cases, bad, keys = Counter[str](), Counter[str](), Counter[str]()
+    cases, bad, keys, of = Counter[str](), Counter[str](), Counter[str](), Counter[tuple[str, str]]()
     for one in fragments():
         off = wrong(one, tmp_path)
         cases[one.format] += 1
+        of[one.format, public(one)] += 1
         bad[one.format] += bool(off)
         keys.update(off)
-    rows = [(name, count, count - bad[name]) for name, count in sorted(cases.items())]
+    rows = [
+        (name, count, *(of[name, how] for how in SOURCES), count - bad[name]) for name, count in sorted(cases.items())
+    ]
     whole = sum(cases.values())
-    rows.append(("all", whole, "%d, %s" % (whole - sum(bad.values()), percent(whole - sum(bad.values()), whole))))
-    table("fragments: step, total, speed and loss all right", ("format", "fragments", "right"), rows)
+    sums = [sum(of[name, how] for name in cases) for how in SOURCES]
+    rows.append(
+        ("all", whole, *sums, "%d, %s" % (whole - sum(bad.values()), percent(whole - sum(bad.values()), whole)))
+    )
+    head = ("format", "fragments", "public, with address", "public, named", "made", "right")
+    table("fragments: step, total, speed and loss all right", head, rows)
     table("by value", ("value", "right"), [(key, percent(whole - keys[key], whole)) for key in KEYS])
     found = [(one, told(read(one.text, tmp_path)).get("total")) for one in traps()]
     made_up = [one.name for one, total in found if total is not None and total != one.wanted.get("total")]

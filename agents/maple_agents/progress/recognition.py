@@ -69,6 +69,9 @@ class Lines:
             line = self._made(known, match, text, place)
             if line is not None:
                 yield line
+            also = _said(match.groupdict(), place, text) if isinstance(line, Mark) else None
+            if also is not None:
+                yield also
             if not known.form.open or match.end() <= at:
                 return
             at = match.end()
@@ -132,7 +135,7 @@ class Lines:
         observation = replace(observation, epochs=float(last + 1)) if last is not None else observation
         if form.counts == "bar":
             return _as_bar(observation, groups, self._formats)
-        if observation.step is None and observation.epoch is None:
+        if observation.step is None and observation.epoch is None and observation.loss is None:
             return None
         return observation
 
@@ -225,7 +228,11 @@ _MEANS: dict[str, tuple[Role, Scope]] = {
 
 def _meant(observation: Observation, bar: Bar, match: re.Match[str] | None) -> Observation:
     """Return what a bar tells that counts as *bar* says; the description may name the epoch."""
-    if bar.is_ == "epochs":
+    role, scope = _MEANS.get(bar.is_, ("training", "epoch"))
+    groups = match.groupdict() if match else {}
+    epoch, epochs = printed.number(groups.get("epoch")), printed.number(groups.get("epochs"))
+    over_epochs = epochs is not None and (observation.step, observation.steps) == (epoch, epochs) and epochs > 1
+    if bar.is_ == "epochs" or over_epochs:
         epoch = None if observation.step is None else float(observation.step)
         return replace(
             observation,
@@ -237,8 +244,5 @@ def _meant(observation: Observation, bar: Bar, match: re.Match[str] | None) -> O
             steps=None,
             step_seconds=None,
         )
-    role, scope = _MEANS[bar.is_]
-    groups = match.groupdict() if match else {}
-    epoch, epochs = printed.number(groups.get("epoch")), printed.number(groups.get("epochs"))
     base = 0 if epochs is None else 1
     return replace(observation, role=role, scope=scope, epoch=epoch, epochs=epochs, epoch_base=base)

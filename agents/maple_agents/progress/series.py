@@ -166,15 +166,23 @@ def _main(bare: Sequence[Observation], lines: Sequence[Observation], reading: Re
 
 
 def _around(bare: Sequence[Observation]) -> int | None:
-    """Return the total of a bar that went on after another bar had come in between, the last such."""
+    """Return the total of a bar that went on after another bar had come in between, the last such.
+
+    Where two are drawn in turns, it is the one that began first: the other came within it.
+    """
     seen: dict[int | None, int] = {}
+    first: dict[int | None, int] = {}
+    went_on: dict[int | None, int] = {}
     total: int | None = None
     before: Observation | None = None
     for observation in bare:
         if before is not None and observation.steps != before.steps:
             earlier = seen.get(observation.steps)
             if earlier is not None and observation.step is not None and observation.step >= earlier > 0:
-                total = observation.steps
+                within = total is not None and first[total] < first[observation.steps] < went_on[total]
+                total = total if within else observation.steps
+                went_on[observation.steps] = observation.place.byte
+        first.setdefault(observation.steps, observation.place.byte)
         seen[observation.steps] = observation.step or 0
         before = observation
     return total

@@ -25,9 +25,15 @@ class Fragment(NamedTuple):
     format: str
     text: str
     wanted: dict[str, Any]
+    source: str = ""
 
     def __str__(self) -> str:
         return self.name
+
+
+def public(one: Fragment) -> str:
+    """Return how public a fragment's source is: by its address, named only, or made here after a program's source."""
+    return "address" if one.source.startswith("https://") else "made" if one.source.startswith("made") else "named"
 
 
 def fragments() -> Iterator[Fragment]:
@@ -45,7 +51,7 @@ def traps() -> Iterator[Fragment]:
 def _of(path: Path) -> Iterator[Fragment]:
     for case in tomllib.loads(path.read_text("utf-8"))["case"]:
         wanted = {key: case[key] for key in KEYS if key in case}
-        yield Fragment(case["name"], path.stem, case["text"], wanted)
+        yield Fragment(case["name"], path.stem, case["text"], wanted, case.get("from", ""))
 
 
 def read(text: str, folder: Path) -> Progress:

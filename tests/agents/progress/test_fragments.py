@@ -11,7 +11,7 @@ from maple_agents.progress.recognition import Lines
 from maple_agents.progress.tails import Piece
 from maple_agents.progress.values import Observation
 
-from tests.agents.progress.fragments import Fragment, fragments, read, told, traps, wrong
+from tests.agents.progress.fragments import Fragment, fragments, public, read, told, traps, wrong
 
 
 @pytest.mark.parametrize("one", list(fragments()), ids=str)
@@ -28,8 +28,9 @@ def test_no_total_is_made_up(one: Fragment, tmp_path: Path) -> None:
 
 
 def test_there_are_enough_of_each_format() -> None:
-    """Twelve at least, and sixty traps."""
-    assert min(Counter(one.format for one in fragments()).values()) >= 12
+    """Twelve of each from public sources at least, 150 in all, and sixty traps."""
+    found = Counter(one.format for one in fragments() if public(one) != "made")
+    assert min(found.values()) >= 12 and sum(found.values()) >= 150
     assert len(list(traps())) >= 60
 
 
