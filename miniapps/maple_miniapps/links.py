@@ -50,19 +50,19 @@ def measured(place: Place, onward: Wire, back: Wire, most: int, timeout: float) 
     """
     if place.size == 1:
         return []
-    found: List[Dict[str, Any]] = []
+    facts: List[Dict[str, Any]] = []
     before = (place.rank - 1) % place.size
     patience = min(PATIENCE, timeout / 20)  # three turns, in which a last round of four times the patience may follow
     for turn in range(2 + place.size % 2):
         if turn_of(place.rank, place.size) == turn:
             host, nbytes, seconds = _timed(onward, most, patience)
-            found.append({
+            facts.append({
                 "to": (place.rank + 1) % place.size, "to_host": host, "bytes": nbytes, "seconds": round(seconds, 6),
                 "bytes_per_second": round(nbytes / seconds),
             })  # fmt: skip
         elif turn_of(before, place.size) == turn:
             _answer(back, place.host)
-    return found
+    return facts
 
 
 def turn_of(rank: int, size: int) -> int:

@@ -42,10 +42,10 @@ def ranges(numbers: Iterable[int]) -> str:
 
 def from_ranges(text: str) -> Set[int]:
     """Return the numbers of a list such as `0-3,8`; what is no number in it is left out."""
-    found: Set[int] = set()
+    numbers: Set[int] = set()
     for first, last in re.findall(r"(\d+)(?:-(\d+))?", text):
-        found.update(range(int(first), int(last or first) + 1))
-    return found
+        numbers.update(range(int(first), int(last or first) + 1))
+    return numbers
 
 
 def numa_of_pci(bus: str) -> Optional[int]:
@@ -81,10 +81,10 @@ def versions() -> Dict[str, Optional[str]]:
     """Return the version of Python and of each framework that this interpreter could import, without importing it."""
     import importlib.util
 
-    found: Dict[str, Optional[str]] = {"python": "%d.%d.%d" % sys.version_info[:3]}
+    known: Dict[str, Optional[str]] = {"python": "%d.%d.%d" % sys.version_info[:3]}
     for name in ("torch", "deepspeed", "accelerate"):
-        found[name] = _version(name) if importlib.util.find_spec(name) else None
-    return found
+        known[name] = _version(name) if importlib.util.find_spec(name) else None
+    return known
 
 
 def _version(name: str) -> str:

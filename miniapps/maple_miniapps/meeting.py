@@ -69,12 +69,12 @@ def meet(place: Place, env: Mapping[str, str], listens_on: int, timeout: float, 
 def is_here(address: str) -> Optional[bool]:
     """Return whether an address is one of this host's; None where it cannot be looked up."""
     try:
-        found = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)
     except OSError:
         return None
-    for family, kind, protocol, _, where in found:
-        with contextlib.suppress(OSError), socket.socket(family, kind, protocol) as one:
-            one.bind(where)
+    for family, kind, protocol, _, where in addresses:
+        with contextlib.suppress(OSError), socket.socket(family, kind, protocol) as trial:
+            trial.bind(where)
             return True
     return False
 
@@ -91,17 +91,17 @@ def listener(port: int) -> socket.socket:
 
 
 def _listener(family: int, address: str, port: int) -> socket.socket:
-    one = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        one.bind((address, port))
-        one.listen(1024)
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        listener.bind((address, port))
+        listener.listen(1024)
     except OSError:
-        one.close()
+        listener.close()
         raise
-    return one
+    return listener
 
 
 class _Host:
@@ -127,7 +127,7 @@ class _Host:
                 raise
             finally:
                 self._tell("arrived", ranges(sorted(self._came)))
-            peers = [Peer(rank, one["address"], one["port"]) for rank, one in sorted(self._came.items())]
+            peers = [Peer(rank, peer["address"], peer["port"]) for rank, peer in sorted(self._came.items())]
             self._answer({"peers": peers})
             return peers
 
@@ -174,11 +174,11 @@ class _Host:
             text = self._lines[guest]
             if not text.endswith(b"\n") and 0 < len(text) < LINE:
                 return
-            said = json.loads(text.decode("utf-8"))
-            if said["token"] != self._me["token"]:
+            greeting = json.loads(text.decode("utf-8"))
+            if greeting["token"] != self._me["token"]:
                 raise ValueError("of another run")
-            one = {"host": str(said["host"]), "pid": int(said["pid"]), "port": int(said["port"])}
-            rank, world = int(said["rank"]), int(said["world"])
+            seat = {"host": str(greeting["host"]), "pid": int(greeting["pid"]), "port": int(greeting["port"])}
+            rank, world = int(greeting["rank"]), int(greeting["world"])
             guest.sendall(b'{"welcome": true}\n')
         except (OSError, ValueError, KeyError, TypeError):
             self._forget(guest)
@@ -187,27 +187,27 @@ class _Host:
         self._forget(guest)
         self._guests.append(guest)
         address = str(guest.getpeername()[0])
-        one["address"] = "" if _loopback(address) else address
-        self._seat(rank, world, one)
+        seat["address"] = "" if _loopback(address) else address
+        self._seat(rank, world, seat)
 
     def _forget(self, guest: socket.socket) -> None:
         self._heard.unregister(guest)
         del self._lines[guest]
 
-    def _seat(self, rank: int, world: int, one: Dict[str, Any]) -> None:
+    def _seat(self, rank: int, world: int, seat: Dict[str, Any]) -> None:
         if world != self._world:
             says = "rank %d on %s believes in a world of %d, rank 0 on %s in one of %d"
-            raise MeetingFailed(says % (rank, one["host"], world, self._me["host"], self._world))
+            raise MeetingFailed(says % (rank, seat["host"], world, self._me["host"], self._world))
         if rank in self._came:
             first = self._came[rank]
             says = "rank %d is claimed twice: by process %d on %s and by process %d on %s"
-            raise MeetingFailed(says % (rank, first["pid"], first["host"], one["pid"], one["host"]))
-        self._came[rank] = one
+            raise MeetingFailed(says % (rank, first["pid"], first["host"], seat["pid"], seat["host"]))
+        self._came[rank] = seat
 
-    def _answer(self, said: Dict[str, Any]) -> None:
+    def _answer(self, answer: Dict[str, Any]) -> None:
         for guest in self._guests:
             with contextlib.suppress(OSError):
-                guest.sendall(json.dumps(said).encode("utf-8") + b"\n")
+                guest.sendall(json.dumps(answer).encode("utf-8") + b"\n")
             guest.close()
 
 
@@ -228,29 +228,29 @@ def _visit(me: Dict[str, Any], place: Place, row: List[int], deadline: float, ti
 def _greet(me: Dict[str, Any], address: str, port: int, deadline: float) -> List[Peer]:
     """Raises `MeetingFailed` on rank 0's word, `OSError` or `ValueError` where it was not rank 0 who answered."""
     soon = max(0.05, min(2.0, deadline - time.monotonic()))
-    with socket.create_connection((address, port), timeout=soon) as one:
-        one.sendall(json.dumps(me).encode("utf-8") + b"\n")
-        lines = _lines(one, deadline + 2)  # rank 0 began a little later, and has the last word
+    with socket.create_connection((address, port), timeout=soon) as connection:
+        connection.sendall(json.dumps(me).encode("utf-8") + b"\n")
+        lines = _lines(connection, deadline + 2)  # rank 0 began a little later, and has the last word
         if next(lines).get("welcome") is not True:
             raise ValueError("a stranger listens there")
-        one.settimeout(max(0.05, deadline - time.monotonic() + 2))
-        said = next(lines)
-    if "failed" in said:
-        raise MeetingFailed(str(said["failed"]))
-    return [Peer(int(rank), str(address), int(port)) for rank, address, port in said["peers"]]
+        connection.settimeout(max(0.05, deadline - time.monotonic() + 2))
+        answer = next(lines)
+    if "failed" in answer:
+        raise MeetingFailed(str(answer["failed"]))
+    return [Peer(int(rank), str(address), int(port)) for rank, address, port in answer["peers"]]
 
 
-def _lines(one: socket.socket, deadline: float) -> Iterator[Dict[str, Any]]:
+def _lines(connection: socket.socket, deadline: float) -> Iterator[Dict[str, Any]]:
     """Yield the JSON objects that come in, one a line."""
     text = b""
     while time.monotonic() < deadline:
         while b"\n" in text:
             first, _, text = text.partition(b"\n")
-            said = json.loads(first.decode("utf-8", "replace"))
-            if not isinstance(said, dict):
+            row = json.loads(first.decode("utf-8", "replace"))
+            if not isinstance(row, dict):
                 raise ValueError("a stranger listens there")
-            yield said
-        more = one.recv(65536)
+            yield row
+        more = connection.recv(65536)
         if not more:
             raise ValueError("who listens there closed the connection")
         text += more

@@ -162,11 +162,11 @@ class _Watch:
     def __init__(self, overdue: Callable[[], None], stopped: Callable[[int], None]) -> None:
         self._overdue, self._stopped = overdue, stopped
         self._deadline = time.monotonic() + 3600
-        heard, said = os.pipe()
-        os.set_blocking(said, False)
+        heard, wake = os.pipe()
+        os.set_blocking(wake, False)
         for number in _STOPS:
             signal.signal(number, lambda *_: None)  # the byte below is what is listened to
-        signal.set_wakeup_fd(said)
+        signal.set_wakeup_fd(wake)
         self._heard = heard
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -224,10 +224,10 @@ def line(facts: Dict[str, Any]) -> bytes:
         if name and name in kept:
             del kept[name]
             kept["left_out"] = kept.get("left_out", []) + [name]
-        said = (PREFIX + json.dumps(kept, sort_keys=True, separators=(",", ":")) + "\n").encode("ascii")
-        if len(said) <= WHOLE:
+        text = (PREFIX + json.dumps(kept, sort_keys=True, separators=(",", ":")) + "\n").encode("ascii")
+        if len(text) <= WHOLE:
             break
-    return said
+    return text
 
 
 def say(facts: Dict[str, Any]) -> None:

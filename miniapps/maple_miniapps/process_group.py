@@ -65,11 +65,11 @@ def export(place: Place) -> None:
     address, port = place.master_addr, place.master_port
     if place.world_size == 1:
         address, port = address or "127.0.0.1", port or _free_port()
-    told = {
+    variables = {
         "RANK": place.rank, "WORLD_SIZE": place.world_size, "LOCAL_RANK": place.local_rank, "MASTER_ADDR": address,
         "MASTER_PORT": port,
     }  # fmt: skip
-    for name, value in told.items():
+    for name, value in variables.items():
         if value is not None:
             os.environ[name] = str(value)
 
@@ -86,6 +86,6 @@ def _came(run: Run, device: Any) -> World:
 
 
 def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

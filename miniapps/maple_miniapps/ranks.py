@@ -143,9 +143,9 @@ def first_of_hostlist(text: str) -> str:
 def _port_of_job(env: Mapping[str, str]) -> Tuple[Optional[int], Optional[str]]:
     """Every rank of a job comes to the same port, below those that the kernel gives away (32768 and up)."""
     for name in JOB_ID:
-        found = re.match(r"\d{1,18}", env.get(name, ""))
-        if found:
-            return 20000 + int(found.group()) % 10000, name
+        match = re.match(r"\d{1,18}", env.get(name, ""))
+        if match:
+            return 20000 + int(match.group()) % 10000, name
     return None, None
 
 
@@ -153,10 +153,10 @@ def _tasks_here(env: Mapping[str, str]) -> Tuple[Optional[int], Optional[str]]:
     """SLURM_STEP_TASKS_PER_NODE is like `4(x2),3`."""
     counts: List[int] = []
     for text in env.get("SLURM_STEP_TASKS_PER_NODE", "").split(","):
-        found = re.match(r"(\d{1,9})(?:\(x(\d{1,9})\))?$", text)
-        if found is None:
+        match = re.match(r"(\d{1,9})(?:\(x(\d{1,9})\))?$", text)
+        if match is None:
             return None, None
-        counts += [int(found.group(1))] * min(int(found.group(2) or 1), 100000)
+        counts += [int(match.group(1))] * min(int(match.group(2) or 1), 100000)
     node = env.get("SLURM_NODEID", "")
     if node.isdigit() and int(node) < len(counts):
         return counts[int(node)], "SLURM_STEP_TASKS_PER_NODE"

@@ -29,17 +29,17 @@ class Ring:
             follower = peers[(rank + 1) % self._size]
             self._next = self._reach(follower, follower.address or master)
             self._before = self._let_in(door, (rank - 1) % self._size)
-            for one in (self._next, self._before):
-                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                one.setblocking(False)
+            for wire in (self._next, self._before):
+                wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                wire.setblocking(False)
 
     def _reach(self, peer: Peer, address: str) -> socket.socket:
         deadline = time.monotonic() + self._timeout
         try:
-            one = socket.create_connection((address, peer.port), timeout=self._timeout)
-            one.settimeout(max(0.05, deadline - time.monotonic()))
-            one.sendall(self._rank.to_bytes(LANE, "big"))
-            return one
+            wire = socket.create_connection((address, peer.port), timeout=self._timeout)
+            wire.settimeout(max(0.05, deadline - time.monotonic()))
+            wire.sendall(self._rank.to_bytes(LANE, "big"))
+            return wire
         except OSError as error:
             says = "rank %d cannot reach rank %d at %s:%d: %s" % (self._rank, peer.rank, address, peer.port, error)
             raise MeetingFailed(says) from error
@@ -50,11 +50,11 @@ class Ring:
         while time.monotonic() < deadline:
             door.settimeout(max(0.05, deadline - time.monotonic()))
             with contextlib.suppress(OSError):
-                one = door.accept()[0]
-                one.settimeout(2)
-                if one.recv(LANE, socket.MSG_WAITALL) == expected.to_bytes(LANE, "big"):
-                    return one
-                one.close()
+                wire = door.accept()[0]
+                wire.settimeout(2)
+                if wire.recv(LANE, socket.MSG_WAITALL) == expected.to_bytes(LANE, "big"):
+                    return wire
+                wire.close()
         raise MeetingFailed("rank %d did not reach rank %d within %g s" % (expected, self._rank, self._timeout))
 
     def all_gather(self, mine: bytes) -> List[bytes]:

@@ -117,9 +117,9 @@ class Stage:
     def loss(self, words: Any) -> Any:
         """Return the loss, which the last stage tells the others."""
         _, went = self._forward(words)
-        told = went.detach() if self._next is None else torch.zeros((), device=self._device)
-        dist.broadcast(told, self._last, group=self._place.pipeline)
-        return told
+        mean = went.detach() if self._next is None else torch.zeros((), device=self._device)
+        dist.broadcast(mean, self._last, group=self._place.pipeline)
+        return mean
 
     def _forward(self, words: Any) -> Any:
         """Return what came in and what went out: vectors, or the loss on the last stage."""

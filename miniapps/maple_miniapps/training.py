@@ -44,11 +44,11 @@ def train(run: Run, world: World, step: Callable[[Any], None], loss: Callable[[A
         run.facts["training"] = {
             "steps": STEPS, "losses": _plain(losses), "expected": _plain(expected), "agree": agree,
         }  # fmt: skip
-        if not all(math.isfinite(one) for one in losses):
+        if not all(math.isfinite(value) for value in losses):
             raise CheckFailed("the loss is not finite: %s" % losses)
         if not agree:
             raise CheckFailed("ranks end with different losses: %s" % sorted(set(everyone)))
-        if not all(_close(one, other, limit) for one, other in zip(losses, expected)):
+        if not all(_close(value, other, limit) for value, other in zip(losses, expected)):
             raise CheckFailed("the losses are %s, but one process alone gets %s" % (losses, expected))
 
 
@@ -100,7 +100,7 @@ def plain_step(net: Any) -> Callable[[Any], None]:
 
 def _plain(losses: List[float]) -> List[Union[float, str]]:
     """JSON has no word for what is not finite."""
-    return [one if math.isfinite(one) else repr(one) for one in losses]
+    return [value if math.isfinite(value) else repr(value) for value in losses]
 
 
 def _close(one: float, other: float, limit: float) -> bool:

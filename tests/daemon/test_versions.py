@@ -39,7 +39,7 @@ def request(
     return Request(b"n" * 16, b"h" * 32, one, len(argv) - 1)
 
 
-def told(*args: Any, **more: Any) -> versions.Told:
+def told(*args: Any, **more: Any) -> versions.SubmittedJob:
     """What is kept of a submission."""
     return description.described(request(*args, **more), GENERIC_SLURM)
 
@@ -50,7 +50,7 @@ class History:
     def __init__(self) -> None:
         self.known: list[versions.Known] = []
 
-    def add(self, one: versions.Told) -> Version:
+    def add(self, one: versions.SubmittedJob) -> Version:
         """Take a submission."""
         made = versions.version_of(one, self.known, float(len(self.known)))
         if all(made.id != other.version.id for other in self.known):
@@ -79,7 +79,7 @@ def history() -> History:
     ],
     ids=["edit", "words", "array", "variable", "same path and name", "same name and place", "copy"],
 )
-def test_a_version_of_the_same_job_is_of_its_lineage(history: History, second: versions.Told) -> None:
+def test_a_version_of_the_same_job_is_of_its_lineage(history: History, second: versions.SubmittedJob) -> None:
     """And was made from the first."""
     first, made = history.known[0].version, history.add(second)
     assert made.id != first.id
@@ -95,7 +95,7 @@ def test_a_version_of_the_same_job_is_of_its_lineage(history: History, second: v
     ],
     ids=["another script", "another user", "without a name"],
 )
-def test_another_job_begins_a_lineage(history: History, second: versions.Told) -> None:
+def test_another_job_begins_a_lineage(history: History, second: versions.SubmittedJob) -> None:
     """It has no parent, also where the words of another user's are the same."""
     made = history.add(second)
     assert (made.lineage, made.parent) == (made.id, "")

@@ -181,8 +181,8 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
     drawing.say(printable(held) for code, held in decision.held_back if code == CODE)
     unlisted = list(_unlisted(asked))
     drawing.say(unlisted)
-    found = _summary(asked, mode, still)
-    drawing.say([f"{printable(asked.name)}: {NOTHING_ELSE if unlisted and found == NOTHING else found}"])
+    text = _summary(asked, mode, still)
+    drawing.say([f"{printable(asked.name)}: {NOTHING_ELSE if unlisted and text == NOTHING else text}"])
     drawing.say([asked.on_site])
     drawing.say(_forecast(asked))
     if _waits_for_arguments(asked):
@@ -205,11 +205,11 @@ def _choices(asked: Answer) -> Iterator[str]:
     if len(asked.offers) < 2:
         return
     yield "ways to go on (maple check --take N prints the script):"
-    said = [one.says for one in asked.offers]
+    sentences = [way.says for way in asked.offers]
     for number, rewritten in enumerate(asked.offers, 1):
         where = (
             f" in line {rewritten.because[0][0]}"
-            if said.count(rewritten.says) > 1 and rewritten.because and rewritten.because[0][0]
+            if sentences.count(rewritten.says) > 1 and rewritten.because and rewritten.because[0][0]
             else ""
         )
         yield f"  {number}. {printable('; '.join(rewritten.says))}{where}{_starts(asked, rewritten)}"
@@ -223,9 +223,9 @@ def _starts(asked: Answer, new: Rewritten) -> str:
     script = asked.submission.script if new.script is None else new.script
     plan = decide(asked.submission._replace(script=script, argv=new.argv), asked.site).plan
     worlds = [group for step in plan.steps for group in step.groups] if plan is not None else []
-    said = [f"{counted(world.world_size, 'rank')} on {counted(world.nodes, 'node')}" for world in worlds
+    sizes = [f"{counted(world.world_size, 'rank')} on {counted(world.nodes, 'node')}" for world in worlds
             if world.world_size is not None and world.nodes is not None]  # fmt: skip
-    return ": " + ", ".join(dict.fromkeys(said)) if said else ""
+    return ": " + ", ".join(dict.fromkeys(sizes)) if sizes else ""
 
 
 def _still(asked: Answer, new: Optional[Rewritten]) -> Tuple[Finding, ...]:
@@ -278,9 +278,9 @@ def _hidden(asked: Answer, new: Rewritten) -> Iterator[str]:
 
 def _is_wrong(decision: Decision) -> bool:
     """Return whether what is proven wrong is seen in the processes that would start."""
-    told = any(finding.proven and not finding.code.startswith("MPL1") for finding in decision.findings)
+    wrong = any(finding.proven and not finding.code.startswith("MPL1") for finding in decision.findings)
     steps = decision.plan.steps if decision.plan else ()
-    return told and any(breach.kind not in breach_kinds.UNPROVEN for step in steps for breach in step.breaches)
+    return wrong and any(breach.kind not in breach_kinds.UNPROVEN for step in steps for breach in step.breaches)
 
 
 def _summary(asked: Answer, mode: str, still: Sequence[Finding]) -> str:
@@ -311,7 +311,7 @@ def _on_offer(finding: Finding, asked: Answer) -> bool:
     ]
     if any(says.startswith(finding.code + " ") for rewritten in ways for says in rewritten.says):
         return True
-    return finding.proven and any(finding.code not in {one.code for one in _still(asked, way)} for way in ways[:1])
+    return finding.proven and any(finding.code not in {left.code for left in _still(asked, way)} for way in ways[:1])
 
 
 def _named(finding: Finding, source: bytes) -> str:

@@ -94,8 +94,8 @@ def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 
     written = incomplete.upper()
     bare = written.isdigit()
-    found = [page for page in pages() if page.code[3 if bare else 0 :].startswith(written)]
-    return [CompletionItem(page.code[3:] if bare else page.code, help=page.title) for page in found]
+    fitting = [page for page in pages() if page.code[3 if bare else 0 :].startswith(written)]
+    return [CompletionItem(page.code[3:] if bare else page.code, help=page.title) for page in fitting]
 
 
 @offering
@@ -124,10 +124,10 @@ def slots(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
     if not equals:
         from ..base.slots import NAMES
 
-        return [CompletionItem(one + "=") for one in NAMES if one.startswith(incomplete)]
+        return [CompletionItem(name + "=") for name in NAMES if name.startswith(incomplete)]
     source = {"site": sites, "paradigm": paradigms_}.get(name)
-    found = source(ctx, param, begun) if source else []
-    return [CompletionItem("%s=%s" % (name, one.value)) for one in found]
+    values = source(ctx, param, begun) if source else []
+    return [CompletionItem("%s=%s" % (name, value.value)) for value in values]
 
 
 @offering
@@ -141,9 +141,9 @@ def paradigms_(ctx: click.Context) -> list[str]:
 @offering
 def job_names(ctx: click.Context) -> list[str]:
     """Names of one's own jobs, and the beginnings of their versions' ids."""
-    told = _asked({"ask": "versions", "limit": MOST})
-    named = [name for one in told for name in (os.path.basename(one["path"]), one["name"])]
-    return list(dict.fromkeys(filter(None, [*named, "last", *(one["id"][:8] for one in told)])))
+    rows = _asked({"ask": "versions", "limit": MOST})
+    named = [name for row in rows for name in (os.path.basename(row["path"]), row["name"])]
+    return list(dict.fromkeys(filter(None, [*named, "last", *(row["id"][:8] for row in rows)])))
 
 
 @offering
@@ -169,11 +169,11 @@ def _jobs(failed: bool) -> list[str]:
     from maple_agents.ask.memory.service import STATES
 
     try:
-        told = _asked({"ask": "records", "limit": MOST})
+        rows = _asked({"ask": "records", "limit": MOST})
     except Exception:
         return []
-    kept = (one for one in told if not failed or (one["outcome"] or {}).get("state") in STATES)
-    return list(dict.fromkeys(one["job"] for one in kept if one["job"]))
+    kept = (row for row in rows if not failed or (row["outcome"] or {}).get("state") in STATES)
+    return list(dict.fromkeys(row["job"] for row in kept if row["job"]))
 
 
 def _asked(question: dict[str, object]) -> list[dict[str, Any]]:

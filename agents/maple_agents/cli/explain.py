@@ -37,8 +37,8 @@ def explain(code: Optional[str], as_json: bool) -> None:
 
 def _page(code: str, known: tuple[Page, ...]) -> Page:
     wanted = code.upper() if code.upper().startswith("MPL") else f"MPL{code}"
-    found = next((page for page in known if page.code == wanted), None)
-    if found is None:
+    page = next((page for page in known if page.code == wanted), None)
+    if page is None:
         near = meant(wanted, [page.code for page in known])
         raise Complaint(f"{code}: there is no such rule", f"{near} maple explain lists them all".strip())
-    return found
+    return page

@@ -28,16 +28,20 @@ class Group(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Offer the commands, each with its whole first sentence: the shell cuts where its screen ends."""
-        found = super().shell_complete(ctx, incomplete)
-        for item in found:
+        items = super().shell_complete(ctx, incomplete)
+        for item in items:
             command = self.get_command(ctx, item.value)
             item.help = command.get_short_help_str(500) if command is not None else item.help
-        return found
+        return items
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands, each with its whole first sentence: click cuts them to one line."""
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, one.get_short_help_str(500)) for name, one in commands if one is not None and not one.hidden]
+        rows = [
+            (name, command.get_short_help_str(500))
+            for name, command in commands
+            if command is not None and not command.hidden
+        ]
         if rows:
             with formatter.section("Commands"):
                 formatter.write_dl(rows)
@@ -45,9 +49,11 @@ class Group(click.Group):
 
 def _below(group: click.Group, ctx: click.Context, name: str) -> str:
     """Return a hint at the groups of *group* that have a command of that name, "" where none does."""
-    groups = [(command, group.get_command(ctx, command)) for command in group.list_commands(ctx)]
-    have = [one for one, found in groups if isinstance(found, click.Group) and name in found.list_commands(ctx)]
-    return "did you mean %s?" % " or ".join("%s %s" % (one, name) for one in have) if have else ""
+    groups = [(title, group.get_command(ctx, title)) for title in group.list_commands(ctx)]
+    have = [
+        title for title, subgroup in groups if isinstance(subgroup, click.Group) and name in subgroup.list_commands(ctx)
+    ]
+    return "did you mean %s?" % " or ".join("%s %s" % (title, name) for title in have) if have else ""
 
 
 _CHOICE = re.compile(r"'(.*)' is not one of ", re.DOTALL)  # click's sentence; it has what was typed nowhere else
@@ -56,8 +62,8 @@ _CHOICE = re.compile(r"'(.*)' is not one of ", re.DOTALL)  # click's sentence; i
 def misused(error: click.UsageError, command: click.Command, name: str, words: Sequence[str]) -> str:
     """Return the line for a mistake in *words* of *command*: what is wrong, what was meant, where help is."""
     asked, path = (error.ctx.command, error.ctx.command_path) if error.ctx else _asked(command, name, words)
-    said = " ".join(_mistake(error, asked).split())  # a word may hold the end of a line
-    return "%s; see %s --help" % (said, path)
+    mistake = " ".join(_mistake(error, asked).split())  # a word may hold the end of a line
+    return "%s; see %s --help" % (mistake, path)
 
 
 def _mistake(error: click.UsageError, command: click.Command) -> str:
@@ -74,8 +80,8 @@ def _mistake(error: click.UsageError, command: click.Command) -> str:
         return _no_choice(error.param, choice[1], error.param.type.choices) if choice else error.format_message()
     if isinstance(error, click.BadOptionUsage) and error.ctx is None:  # the parser has no other complaint then
         return "%s: its value is missing" % error.option_name
-    said = " ".join(error.format_message().split()).rstrip(".")
-    return said[:1].lower() + said[1:]
+    message = " ".join(error.format_message().split()).rstrip(".")
+    return message[:1].lower() + message[1:]
 
 
 def _no_choice(param: click.Parameter, given: str, known: Sequence[str]) -> str:

@@ -46,9 +46,9 @@ class Commands(Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> Optional[click.Command]:
         if cmd_name in OWN:
-            found = getattr(import_module(OWN[cmd_name][0]), cmd_name)
-            assert isinstance(found, click.Command)
-            return found
+            command = getattr(import_module(OWN[cmd_name][0]), cmd_name)
+            assert isinstance(command, click.Command)
+            return command
         plugin = _plugins().get(cmd_name)
         if plugin is None:
             return super().get_command(ctx, cmd_name)

@@ -67,10 +67,10 @@ def _carried(job: Job, asked: Answer) -> "Carried | Lacking":
 def _asking(lacking: "Lacking", decision: Decision) -> tuple[Finding, ...]:
     """Return a finding for each slot that nothing asks for yet."""
     known = {finding.asks_for for finding in decision.findings}
-    missing = [one for one in lacking.missing if one.slot not in known]
+    missing = [slot for slot in lacking.missing if slot.slot not in known]
     return tuple(
-        Finding(CODE, "to be written for this site it lacks the %s: %s" % (one.slot, one.says), asks_for=one.slot)
-        for one in missing
+        Finding(CODE, "to be written for this site it lacks the %s: %s" % (slot.slot, slot.says), asks_for=slot.slot)
+        for slot in missing
     )
 
 
@@ -80,7 +80,7 @@ def _offering(made: "Carried", job: Job, asked: Answer, decision: Decision) -> D
     wrong = next((finding for finding in left.findings if finding.proven), None)
     if left.verdict == "unread" or wrong is not None:
         return _held(decision, left.why if wrong is None else "%s %s" % (wrong.code, wrong.says))
-    because = tuple((_line(job), one) for one in (CODE, *_template(made)))
+    because = tuple((_line(job), reason) for reason in (CODE, *_template(made)))
     says = ("%s the script is written for %s" % (CODE, asked.site.id), *_assumed(made), *made.advice)
     return decision._replace(offered=Rewritten(made.script, asked.submission.argv, says, because))
 
@@ -95,7 +95,7 @@ def _assumed(made: "Carried") -> tuple[str, ...]:
     """Return a sentence for each value of the request that nobody said."""
     request = ("nodes", "partition", "queue", "qos", "walltime", "filesystems")
     assumed = made.plan.assumed if made.plan is not None else ()
-    return tuple("%s %s: %s" % (one.slot, one.value, one.because) for one in assumed if one.slot in request)
+    return tuple("%s %s: %s" % (value.slot, value.value, value.because) for value in assumed if value.slot in request)
 
 
 def _line(job: Job) -> int:

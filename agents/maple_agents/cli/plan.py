@@ -67,12 +67,12 @@ def plan(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: b
 
 def _beside(asked: Answer, drawn: LaunchPlan) -> None:
     """Print what is proven wrong and belongs to no launch line: the scheduler refuses the request, perhaps."""
-    found = [
+    proven = [
         finding
         for finding in asked.decision.findings
         if finding.proven and not any(_inside(finding, step) for step in drawn.steps)
     ]
-    findings(report(found, asked.submission.script or b"", asked.name, width=width()))
+    findings(report(proven, asked.submission.script or b"", asked.name, width=width()))
 
 
 def _inside(finding: Finding, step: Step) -> bool:
@@ -81,9 +81,9 @@ def _inside(finding: Finding, step: Step) -> bool:
 
 def branches(plan: LaunchPlan, name: str, findings: Sequence[Finding] = ()) -> Branch:
     """Return the tree of a plan, with what is wrong below its steps; nodes that do the same are told once."""
-    told = [step for at, step in enumerate(plan.steps) if not _is_told(step, plan.steps[:at])]
-    steps = tuple(_step(step, findings) for step in told[:MOST_STEPS])
-    more = len(told) - MOST_STEPS
+    starts = [step for at, step in enumerate(plan.steps) if not _is_told(step, plan.steps[:at])]
+    steps = tuple(_step(step, findings) for step in starts[:MOST_STEPS])
+    more = len(starts) - MOST_STEPS
     cut = (Branch("unread", f"and {more} more steps"),) if more > 0 else ()
     unread = tuple(Branch("unread", f"line {line}: not read: {printable(says)}") for line, says in plan.unread)
     none = () if steps or unread else (Branch("unread", "no launch line"),)
@@ -92,19 +92,19 @@ def branches(plan: LaunchPlan, name: str, findings: Sequence[Finding] = ()) -> B
 
 def _is_told(step: Step, earlier: Sequence[Step]) -> bool:
     """Tell whether the worlds of a step stand with an earlier start of its line: a loop's starts make one world."""
-    return not step.groups and not step.unknown and any(one.span == step.span and one.groups for one in earlier)
+    return not step.groups and not step.unknown and any(other.span == step.span and other.groups for other in earlier)
 
 
 def _given(given: Allocation) -> str:
     """Return in words what the scheduler gives."""
-    said = [_count(given.nodes, "node")]
+    parts = [_count(given.nodes, "node")]
     if given.tasks is not None and given.node_file is None:  # of PBS it is the lines of the node file, and no tasks
-        said.append(_count(given.tasks, "task"))
+        parts.append(_count(given.tasks, "task"))
     if given.gpus_per_node is not None:
-        said.append(f"{_count(given.gpus_per_node, 'GPU')} a node")
+        parts.append(f"{_count(given.gpus_per_node, 'GPU')} a node")
     if given.partition:
-        said.append(f"in {printable(given.partition)}")
-    return ", ".join(said)
+        parts.append(f"in {printable(given.partition)}")
+    return ", ".join(parts)
 
 
 def _step(step: Step, findings: Sequence[Finding]) -> Branch:
@@ -155,10 +155,12 @@ def _world(group: Group) -> Branch:
 
 def _nodes(processes: Sequence[Process]) -> Iterator[Branch]:
     """Yield the first node in full, and runs of further nodes that do the same as one line each."""
-    by_node = [(node, tuple(ranks)) for node, ranks in groupby(sorted(processes, key=_by_node), lambda one: one.node)]
+    by_node = [
+        (node, tuple(ranks)) for node, ranks in groupby(sorted(processes, key=_by_node), lambda process: process.node)
+    ]
     for node, ranks in by_node[:1]:
         yield Branch("node", f"node {_number(node)}: {_ranks(ranks)}", tuple(_each(ranks)))
-    for shape, run in groupby(by_node[1:], lambda one: _shape(one[1])):
+    for shape, run in groupby(by_node[1:], lambda pair: _shape(pair[1])):
         alike = list(run)
         whole = tuple(process for _, ranks in alike for process in ranks)
         same = bool(by_node) and shape == _shape(by_node[0][1])
@@ -189,12 +191,12 @@ def _shape(ranks: Sequence[Process]) -> Tuple[object, ...]:
 
 def _ranks(processes: Sequence[Process]) -> str:
     known = [process.rank for process in processes if process.rank is not None]
-    said = _count(len(processes), "process", "processes")
+    counted = _count(len(processes), "process", "processes")
     if len(known) < len(processes):
         meets = any(process.world_size is not None for process in processes)
-        return f"{said}, ranks settled at the rendezvous" if meets and not known else f"{said}, ranks not known"
+        return f"{counted}, ranks settled at the rendezvous" if meets and not known else f"{counted}, ranks not known"
     repeated = ", some more than once" if len(set(known)) < len(known) else ""
-    return f"{said}, rank{'s' if len(set(known)) > 1 else ''} {_ranges(known)}{repeated}"
+    return f"{counted}, rank{'s' if len(set(known)) > 1 else ''} {_ranges(known)}{repeated}"
 
 
 def _each(ranks: Sequence[Process]) -> Iterator[Branch]:
@@ -215,9 +217,9 @@ def _devices(ranks: Sequence[Process]) -> str:
         for device, kind in (_device(process),)
         if kind == "rank"
     ]
-    if len(taken) < len(ranks) or not all(one.startswith("GPU ") for one in taken):
+    if len(taken) < len(ranks) or not all(device.startswith("GPU ") for device in taken):
         return ""
-    return ", GPUs " + ", ".join(one[len("GPU ") :] for one in taken)
+    return ", GPUs " + ", ".join(device[len("GPU ") :] for device in taken)
 
 
 def _rank(process: Process) -> Branch:
@@ -251,8 +253,8 @@ def _number(value: Optional[int]) -> str:
     return "?" if value is None else str(value)
 
 
-def _count(value: Optional[int], one: str, many: str = "") -> str:
-    return f"{_number(value)} {one if value == 1 else many or one + 's'}"
+def _count(value: Optional[int], single: str, many: str = "") -> str:
+    return f"{_number(value)} {single if value == 1 else many or single + 's'}"
 
 
 def _ranges(values: Iterable[Optional[int]]) -> str:

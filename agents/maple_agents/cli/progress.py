@@ -52,7 +52,7 @@ def _size(path: str) -> int:
 def words(job_id: str, seen: "Watched") -> str:
     """Return how far a job has come."""
     state = seen.job.state.value if seen.job else "submitted"
-    facts = [fact for found in seen.facts.values() for fact in found]
+    facts = [fact for line in seen.facts.values() for fact in line]
     if not facts:
         return f"job {job_id}: {'running' if seen.began is not None else state}"
     ended = sum(fact.ok is not None for fact in facts)

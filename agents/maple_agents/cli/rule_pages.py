@@ -23,8 +23,8 @@ class Page(NamedTuple):
 def pages() -> tuple[Page, ...]:
     """Return the page of every rule, by code."""
     folder = Path(maple_submit_filter.__file__).parent / "rules"
-    found = (page for path in sorted(folder.rglob("mpl*.py")) for page in pages_of(path.read_bytes()))
-    return tuple(sorted(found))
+    read = (page for path in sorted(folder.rglob("mpl*.py")) for page in pages_of(path.read_bytes()))
+    return tuple(sorted(read))
 
 
 def pages_of(source: bytes) -> Iterator[Page]:
@@ -40,9 +40,9 @@ def _named(decorator: ast.expr) -> Optional[tuple[str, str]]:
     """Return code and title of a `rule(code, title)` decorator, None for any other."""
     if not isinstance(decorator, ast.Call) or getattr(decorator.func, "id", "") != "rule":
         return None
-    said = [
+    texts = [
         argument.value
         for argument in decorator.args
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     ]
-    return (said[0], said[1]) if len(said) >= 2 else None
+    return (texts[0], texts[1]) if len(texts) >= 2 else None

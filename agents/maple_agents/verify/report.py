@@ -64,9 +64,9 @@ def as_json(wanted: Wanted, made: Verified, ranks_at_most: int = RANKS_AT_MOST) 
 def record_of(wanted: Wanted, made: Verified, inputs: Inputs, name: str) -> dict[str, Any]:
     """Return the record of a verification."""
     now = time.gmtime()
-    told = as_json(wanted, made, 64)
+    answer = as_json(wanted, made, 64)
     return {
-        **told,
+        **answer,
         "schema": SCHEMA,
         "id": time.strftime("%Y%m%dT%H%M%SZ", now) + "-" + secrets.token_hex(4),
         "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", now),

@@ -166,13 +166,13 @@ class _Verification:
             stages, strict = self._stages(line)
             if line.trains:
                 self.lines.append((line, stages))
-            told = [stage.settings() for stage in stages] if line.trains else []
+            settings = [stage.settings() for stage in stages] if line.trains else []
             environment = {
                 "MAPLE_MINIAPP_OUT": self.place.facts(line.name),
                 "MAPLE_MINIAPP_ENV_ONLY": "1" if strict else "0",
                 "PYTHONDONTWRITEBYTECODE": "1",
             }
-            self.place.add_entry(line.name, {"stages": told, "environment": environment})
+            self.place.add_entry(line.name, {"stages": settings, "environment": environment})
         self.aside = tuple(line.number for line in changed.lines if not line.trains)
         name = os.path.basename(os.fsdecode(self.wanted.submission.path)) or "stdin.sh"
         return self.place.add_script(name, changed.source)
@@ -183,13 +183,13 @@ class _Verification:
 
     def _stages(self, line: Line) -> tuple[list[Stage], bool]:
         """Return the mini-apps of a line in their order, and whether RANK alone counts there."""
-        found = fit(line.steps[0], self.wanted.miniapp, self._text, line.has_agent)
+        app = fit(line.steps[0], self.wanted.miniapp, self._text, line.has_agent)
         whole = self.wanted.seconds
         first = Stage("dry", max(2.0, min(20.0, whole / 4)))
-        if found.name in ("dry", "probe"):
-            return [Stage(found.name, first.timeout)], found.strict
-        sure = self.wanted.miniapp != "auto" or "torch" in found.imports
-        return [first, Stage(found.name, max(5.0, whole / 3), sure)], found.strict
+        if app.name in ("dry", "probe"):
+            return [Stage(app.name, first.timeout)], app.strict
+        sure = self.wanted.miniapp != "auto" or "torch" in app.imports
+        return [first, Stage(app.name, max(5.0, whole / 3), sure)], app.strict
 
     def _text(self, path: bytes) -> bytes | None:
         return read_file(os.path.join(self.wanted.submission.cwd, path))
@@ -291,11 +291,11 @@ class _Verification:
         printed = from_output(output) if any(not seen.facts[line.name] for line, _ in self.lines) else []
         filed = {fact.key for facts in seen.facts.values() for fact in facts}
         lost = [fact for fact in printed if fact.key not in filed]
-        found = {name: list(facts) for name, facts in seen.facts.items()}
-        silent = [line.name for line, _ in self.lines if not found[line.name]]
+        facts = {name: list(facts) for name, facts in seen.facts.items()}
+        silent = [line.name for line, _ in self.lines if not facts[line.name]]
         if len(silent) == 1:
-            found[silent[0]] = merged((), lost)
-        return found
+            facts[silent[0]] = merged((), lost)
+        return facts
 
     def _queued(self, seen: Watched) -> Reason:
         why = seen.job.comment if seen.job else ""

@@ -74,14 +74,14 @@ def _checked(site_id: str) -> dict[str, Any]:
 def _key(site_id: str) -> str:
     """Return a hash of the files that the parts come from, and of the code that checks them."""
     here = os.path.dirname(__file__)
-    folders = [os.path.normpath(os.path.join(here, one)) for one in _CODE]
+    folders = [os.path.normpath(os.path.join(here, module)) for module in _CODE]
     folders += [folder for name in FOLDERS for folder in places.folders(os.path.join("templates", name))]
-    found = [
+    stamps = [
         (entry.path, entry.stat().st_mtime_ns) for folder in folders for entry in os.scandir(folder) if entry.is_file()
     ]
     with open(sites.path(site_id), "rb") as file:
         source = file.read()
-    return hashlib.sha256(("%s %s" % (__version__, sorted(found))).encode() + b"\0" + source).hexdigest()
+    return hashlib.sha256(("%s %s" % (__version__, sorted(stamps))).encode() + b"\0" + source).hexdigest()
 
 
 def _path(site_id: str) -> str:
@@ -120,25 +120,25 @@ class Kept:
 def packed(value: object) -> Any:
     """Return *value* as what `json.dumps` takes. A list stands for each table and list, with its kind in front."""
     if hasattr(type(value), "model_fields"):
-        return ["table", {name: packed(one) for name, one in _attributes(value).items()}]  # type: ignore[arg-type]
+        return ["table", {name: packed(inner) for name, inner in _attributes(value).items()}]  # type: ignore[arg-type]
     if isinstance(value, Mapping):
-        return {name: packed(one) for name, one in value.items()}
+        return {name: packed(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return ["list", [packed(one) for one in value]]
+        return ["list", [packed(inner) for inner in value]]
     return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
 
 
 def unpacked(value: Any) -> Any:
     """Return what was packed, with a `Kept` for each table. Raises `ValueError` for what is not ours."""
     if isinstance(value, dict):
-        return {name: unpacked(one) for name, one in value.items()}
+        return {name: unpacked(inner) for name, inner in value.items()}
     if not isinstance(value, list):
         return value
     if len(value) != 2 or value[0] not in ("table", "list"):
         raise ValueError("not a kept table")
     if value[0] == "list":
-        return [unpacked(one) for one in value[1]]
-    return Kept({name: unpacked(one) for name, one in value[1].items()})
+        return [unpacked(inner) for inner in value[1]]
+    return Kept({name: unpacked(inner) for name, inner in value[1].items()})
 
 
 def _attributes(table: BaseModel) -> dict[str, Any]:
@@ -148,5 +148,5 @@ def _attributes(table: BaseModel) -> dict[str, Any]:
 
 
 def _properties(shape: type) -> list[str]:
-    ours = [one for one in shape.__mro__ if one.__module__.startswith("maple_agents")]
+    ours = [base for base in shape.__mro__ if base.__module__.startswith("maple_agents")]
     return [name for our in ours for name, value in vars(our).items() if isinstance(value, property)]

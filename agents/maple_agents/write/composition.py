@@ -56,12 +56,12 @@ def make(
     return Made(script, plan, plan.advice)
 
 
-def _without_program(found: Plan | Lacking) -> Lacking:
+def _without_program(plan: Plan | Lacking) -> Lacking:
     """Return what is missing where nobody said what to run: a name that is made up would start nothing, or another."""
-    had = found.missing if isinstance(found, Lacking) else ()
+    had = plan.missing if isinstance(plan, Lacking) else ()
     missing = (*had, Missing("program", "name the command to run, with its arguments: train.py --lr 1e-4"))
-    assumed = tuple(one for one in found.assumed if one.slot != "program")
-    return Lacking(tuple(sorted(missing, key=lambda one: NAMES.index(one.slot))), assumed, found.advice)
+    assumed = tuple(slot for slot in plan.assumed if slot.slot != "program")
+    return Lacking(tuple(sorted(missing, key=lambda slot: NAMES.index(slot.slot))), assumed, plan.advice)
 
 
 # A plan as a batch script.
@@ -75,11 +75,11 @@ def compose(plan: Plan) -> bytes:
     launched = launch_line.launch(plan, plan.text("program").encode("utf-8", "surrogateescape"))
     parts = [
         [b"#!/bin/bash", *directives.lines(plan)],
-        [*(one.encode() for one in environment.comment(made_of(plan))), *_wanted_all_the_same(plan)],
+        [*(line.encode() for line in environment.comment(made_of(plan))), *_wanted_all_the_same(plan)],
         environment.lines(plan),
         list(launched.before),
         [
-            *(one.encode() for one in environment.comment(why(plan))),
+            *(line.encode() for line in environment.comment(why(plan))),
             launched.line.rstrip(b"\n"),
         ],
         [b"wait"] if _in_background(launched.line) else [],  # else the job would end at once
@@ -116,11 +116,11 @@ def why(plan: Plan) -> str:
 def made_of(plan: Plan) -> str:
     """Return which parts of the repository the script was made of, with their revisions."""
     part = plan.cluster.environment
-    found = ["launch %s.%d" % (plan.launch.name, plan.launch.revision)]
-    found += ["environment %s.%d" % (plan.cluster.site.id, part.revision)] if part is not None else []
+    parts = ["launch %s.%d" % (plan.launch.name, plan.launch.revision)]
+    parts += ["environment %s.%d" % (plan.cluster.site.id, part.revision)] if part is not None else []
     return "Made by maple new: %s; %s, facts %s." % (
         plan.paradigm.title,
-        ", ".join(found),
+        ", ".join(parts),
         plan.cluster.site.revision[:8],
     )
 

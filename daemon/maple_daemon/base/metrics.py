@@ -92,8 +92,8 @@ def _response(head: bytes, metrics: Metrics) -> bytes:
     if words[1].partition(b"?")[0] != b"/metrics":
         return b"HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
     page = metrics.page()
-    told = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
-    return (told % (CONTENT_TYPE_LATEST, len(page))).encode() + page
+    head_format = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
+    return (head_format % (CONTENT_TYPE_LATEST, len(page))).encode() + page
 
 
 def place_of(where: str) -> tuple[str, int]:

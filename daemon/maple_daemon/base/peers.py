@@ -103,11 +103,11 @@ def activated(environ: Mapping[str, str], pid: int) -> list[socket.socket]:
     """Return the sockets that systemd passes, [] where it passes none (sd_listen_fds(3))."""
     if environ.get("LISTEN_PID") != str(pid) or not environ.get("LISTEN_FDS", "").isdigit():
         return []
-    found = []
+    sockets = []
     for fd in range(_FIRST, _FIRST + min(16, int(environ["LISTEN_FDS"]))):
         os.set_inheritable(fd, False)
-        found.append(socket.socket(fileno=fd))
-    return found
+        sockets.append(socket.socket(fileno=fd))
+    return sockets
 
 
 def bound(path: str, mode: int = MODE) -> socket.socket:

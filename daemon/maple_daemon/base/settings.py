@@ -56,8 +56,8 @@ class Corrections(Table):
     users: Annotated[int, Field(ge=LEAST_USERS)] = LEAST_USERS
 
 
-def _port_as_text(told: object) -> object:
-    return str(told) if isinstance(told, int) and not isinstance(told, bool) else told
+def _port_as_text(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 class Settings(Table):
@@ -126,18 +126,18 @@ def examined(path: str = "") -> tuple[Settings, list[str]]:
     name = path or os.path.join(places.etc(), "daemon.toml")
     try:
         with open(name, "rb") as file:
-            told = tomllib.load(file)
-        return Settings.model_validate(told), []
+            table = tomllib.load(file)
+        return Settings.model_validate(table), []
     except FileNotFoundError:
         return Settings(), ["%s: no such file" % path] if path else []
     except ValidationError as error:
-        found = error.errors(include_url=False)
-        wrong = {one["loc"][0] for one in found if one["loc"]}
+        errors = error.errors(include_url=False)
+        wrong = {mistake["loc"][0] for mistake in errors if mistake["loc"]}
         lines = [
-            "%s: %s: %s" % (name, ".".join(str(part) for part in one["loc"]) or "file", one["msg"].lower())
-            for one in found
+            "%s: %s: %s" % (name, ".".join(str(part) for part in mistake["loc"]) or "file", mistake["msg"].lower())
+            for mistake in errors
         ]
-        return Settings.model_validate({key: value for key, value in told.items() if key not in wrong}), lines
+        return Settings.model_validate({key: value for key, value in table.items() if key not in wrong}), lines
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         return Settings(), ["%s: not TOML: %s" % (name, error)]
     except OSError as error:

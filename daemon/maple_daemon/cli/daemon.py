@@ -121,8 +121,8 @@ def main(path: str | None, check: bool, foreground: bool, roles: tuple[str, ...]
     """
     try:
         path = path or (_of_installation() if check else "")
-        told, wrong = examined(path)
-        settings = _changed(told, foreground, roles, socket)
+        read, wrong = examined(path)
+        settings = _changed(read, foreground, roles, socket)
         if wrong and not check:
             raise Wrong("\n".join(wrong))
         if "priority" in roles and not check:
@@ -168,8 +168,8 @@ def _checked(settings: Settings, wrong: list[str], path: str) -> int:
     if wrong:
         return 2
     in_force = rules_in_force.read(settings.conf) if settings.conf else rules_in_force.generic()
-    said = (in_force.site.id, in_force.policy.mode, settings.socket, path or "defaults, or /etc/maple/daemon.toml")
-    click.echo("settings are right: %s, mode %s, socket %s (%s)" % said)
+    facts = (in_force.site.id, in_force.policy.mode, settings.socket, path or "defaults, or /etc/maple/daemon.toml")
+    click.echo("settings are right: %s, mode %s, socket %s (%s)" % facts)
     return 0
 
 

@@ -75,15 +75,15 @@ def list_(as_json: bool) -> None:
     """
     from maple_agents.diagnose.documents import folders as documents
 
-    found = sorted(documents.every(), key=lambda document: document.source)
+    added = sorted(documents.every(), key=lambda document: document.source)
     if as_json:
-        rows = [{"source": safe(one.source), "passages": len(one.pieces), "added": one.added, "sha256": one.sha256,
-                 "own": one.own} for one in found]  # fmt: skip
+        rows = [{"source": safe(kept.source), "passages": len(kept.pieces), "added": kept.added, "sha256": kept.sha256,
+                 "own": kept.own} for kept in added]  # fmt: skip
         json_output.echo(rows)
         return
-    if not found:
+    if not added:
         click.echo("no documents; maple admin docs add PATH keeps some")
-    for document in found:
+    for document in added:
         day = time.strftime("%Y-%m-%d", time.localtime(document.added))
         click.echo(
             "%s  %5d passages  %-5s %s"
@@ -111,8 +111,8 @@ def remove(everybody: bool | None, path: str) -> None:
         raise Complaint("%s: %s" % (folder, (error.strerror or str(error)).lower())) from None
     if not gone:
         raise Complaint("%s: no document was added from there" % path, "see maple admin docs list")
-    for one in gone:
-        click.echo("forgotten: " + safe(one))
+    for document in gone:
+        click.echo("forgotten: " + safe(document))
 
 
 @docs.command()

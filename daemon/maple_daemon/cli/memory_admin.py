@@ -86,9 +86,9 @@ def purge(path: str, user: str | None, days: int | None) -> None:
     click.echo(
         "removed%s: versions %d, submissions %d, decisions %d" % (whose, gone.versions, gone.records, gone.decisions)
     )
-    for one in _laid_aside(settings.store) if uid is not None else ():
+    for file in _laid_aside(settings.store) if uid is not None else ():
         click.echo(
-            "warning: %s was set aside because it is corrupt and may hold this user's rows; remove it" % one, err=True
+            "warning: %s was set aside because it is corrupt and may hold this user's rows; remove it" % file, err=True
         )
 
 
@@ -135,8 +135,8 @@ def check(path: str, as_json: bool) -> None:
     else:
         for line in wrong or ["sound"]:
             click.echo("%s: %s" % (settings.store, line))
-        for one in aside:
-            click.echo("%s: was set aside because it is corrupt; remove it when it is no longer needed" % one)
+        for file in aside:
+            click.echo("%s: was set aside because it is corrupt; remove it when it is no longer needed" % file)
     if wrong:
         raise click.exceptions.Exit(1)
 
@@ -238,15 +238,15 @@ def list_(path: str, as_json: bool) -> None:
     settings = settings_of(path)
     candidates = _candidates(settings)
     if as_json:
-        told = [{**candidate._asdict(), "concerns": concerns(candidate)} for candidate in candidates]
-        json_output.echo({"users": settings.corrections.users, "candidates": told})
+        rows = [{**candidate._asdict(), "concerns": concerns(candidate)} for candidate in candidates]
+        json_output.echo({"users": settings.corrections.users, "candidates": rows})
         return
     if not candidates:
         click.echo("no correction yet that %d users agree on" % settings.corrections.users)
         return
     click.echo("%-8s %6s %6s %6s  %s" % ("rule", "ran", "failed", "users", "template or site key"))
-    for one in candidates:
-        click.echo("%-8s %6d %6d %6d  %s" % (one.code, one.ran, one.failed, one.users, one.fact or "-"))
+    for row in candidates:
+        click.echo("%-8s %6d %6d %6d  %s" % (row.code, row.ran, row.failed, row.users, row.fact or "-"))
 
 
 @corrections.command()

@@ -91,8 +91,8 @@ def list_(as_json: bool) -> None:
     if as_json:
         json_output.echo({"here": known, "known_by": now.why, "sites": sites.ids()})
         return
-    for one in sites.ids():
-        click.echo("%s %s%s" % (("*", one, "  (%s)" % now.why) if one == known else (" ", one, "")))
+    for site_id in sites.ids():
+        click.echo("%s %s%s" % (("*", site_id, "  (%s)" % now.why) if site_id == known else (" ", site_id, "")))
 
 
 @site.command(epilog="Example: maple site init --id my-cluster -o my-cluster.toml")
@@ -121,12 +121,12 @@ def init(site_id: str, output: Path | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print what the snapshot holds.")
 def show(site: str, as_json: bool) -> None:
     """Show what a rule knows of a site, and from which sources. A question mark stands for what is not known."""
-    found = _found(site)
+    described = _found(site)
     if as_json:
-        json_output.echo(write(found))
+        json_output.echo(write(described))
     else:
         path = _path(site)
-        click.echo(page(found, parse(Path(path).read_bytes(), path).sources).rstrip("\n"))
+        click.echo(page(described, parse(Path(path).read_bytes(), path).sources).rstrip("\n"))
 
 
 @site.command(epilog="Example: maple site diff ncsa-delta.toml  (what `apply` would change)")
@@ -158,15 +158,15 @@ def apply(site: str, to: Path | None, prefix: Path | None) -> None:
 
     With --to FILE it becomes that snapshot, and the one before is kept beside it (.last).
     """
-    found, where = _found(site), None if to else _installation(prefix)
+    described, where = _found(site), None if to else _installation(prefix)
     if where is None:
         target = _target(to, prefix)
-        changed = snapshot.save(found, target)
+        changed = snapshot.save(described, target)
         what = "now %s, revision %s" if changed else "already %s, revision %s"
-        click.echo("%s: %s" % (target, what % (found.id, found.revision[:12])))
+        click.echo("%s: %s" % (target, what % (described.id, described.revision[:12])))
         return
-    made = revisions.apply(_revisions(where, found.id), found, _named(site))
-    click.echo("%s: revision %d of %s is in force, %s" % (where.prefix, made.number, found.id, made.revision[:12]))
+    made = revisions.apply(_revisions(where, described.id), described, _named(site))
+    click.echo("%s: revision %d of %s is in force, %s" % (where.prefix, made.number, described.id, made.revision[:12]))
     _reloaded(where)
 
 
@@ -177,12 +177,12 @@ def apply(site: str, to: Path | None, prefix: Path | None) -> None:
 def revisions_(prefix: Path | None, as_json: bool) -> None:
     """List what was applied to an installation, the newest last; the one in force is marked."""
     where = _must(prefix)
-    found, now = revisions.known(_revisions(where))
+    revisions_made, now = revisions.known(_revisions(where))
     if as_json:
-        json_output.echo({"in_force": now, "revisions": found})
+        json_output.echo({"in_force": now, "revisions": revisions_made})
         return
     click.echo("%s %4d  as the release brought them" % ("*" if not now else " ", 0))
-    for revision in found:
+    for revision in revisions_made:
         at = time.strftime("%Y-%m-%d %H:%M", time.localtime(revision.at))
         mark = "*" if revision.number == now else " "
         row = "%s %4d  %s  %s" % (mark, revision.number, at, revision.revision[:12])
@@ -205,8 +205,8 @@ def rollback(prefix: Path | None, to: int | None) -> None:
 
 def _installation(prefix: Path | None) -> Layout | None:
     """Return the installation at a prefix, or the one whose front is on PATH; None where there is none."""
-    told = prefix or meant()
-    where = layout(absolute(str(told), "--prefix")) if told else None
+    folder = prefix or meant()
+    where = layout(absolute(str(folder), "--prefix")) if folder else None
     if where is not None and read_receipt(where) is None:
         raise Refused(f"no Maple is installed below {where.prefix}", "name the prefix that install was given, or --to")
     return where

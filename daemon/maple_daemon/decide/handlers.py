@@ -249,8 +249,8 @@ def _replied(
         reply = answers.answered(request, site, policy, mode, decision, earlier, known.once)
     except Exception as error:
         raise ValueError("what was decided does not fit: %s" % type(error).__name__) from error
-    told = pack(earlier) if earlier else b""  # for the helper, where a file is not as it was or we are not believed
-    return reply._replace(conditions=known.files, earlier=told)
+    packed = pack(earlier) if earlier else b""  # for the helper, where a file is not as it was or we are not believed
+    return reply._replace(conditions=known.files, earlier=packed)
 
 
 def named_by(decision: Decision) -> set[str]:

@@ -92,7 +92,7 @@ class Workers:
         if self._starting.fails and not self._running:
             raise Busy("no process")
         line = self._waiting.get(uid, deque())
-        mine = sum(len(one) for one, _ in line)
+        mine = sum(len(frames) for frames, _ in line)
         too_much = line and (len(line) >= MOST_WAITING or mine + len(frame) > MOST_BYTES)
         if too_much or self._held + len(frame) > MOST_BYTES_OF_ALL:
             raise Busy("waiting")

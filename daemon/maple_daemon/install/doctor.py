@@ -108,13 +108,13 @@ def config(where: Layout, release: Release) -> Iterator[Check]:
 def python(where: Layout, release: Release) -> Iterator[Check]:
     """Does the pinned interpreter still do?"""
     path = settings.values(release).get("python", "")
-    found = interpreter.inspect(path)
-    if isinstance(found, str):
-        yield Check("python", "wrong", f"{path} {found}", "install again, perhaps with --python PATH")
-    elif str(found.path) != path:
-        yield Check("python", "note", f"{path} is a link now, to {found.path}", "install again to pin it")
+    pinned = interpreter.inspect(path)
+    if isinstance(pinned, str):
+        yield Check("python", "wrong", f"{path} {pinned}", "install again, perhaps with --python PATH")
+    elif str(pinned.path) != path:
+        yield Check("python", "note", f"{path} is a link now, to {pinned.path}", "install again to pin it")
     else:
-        yield Check("python", "ok", f"{path} {'.'.join(map(str, found.version))}")
+        yield Check("python", "ok", f"{path} {'.'.join(map(str, pinned.version))}")
 
 
 def child(where: Layout, release: Release) -> Iterator[Check]:
@@ -182,8 +182,8 @@ def facts(applied: Path, path: str) -> Iterator[Check]:
     if str(applied) != path:
         yield Check("facts", "wrong", f"{applied} cannot be read by this release", "maple site apply writes it anew")
     wrong = [(ancestor, why) for ancestor in ancestors(applied) if (why := who_else_writes(ancestor))]
-    for one, why in wrong[:20]:
-        yield Check("facts", "wrong", f"{one} {why}", f"chmod go-w {one}, and see that root or you own it")
+    for part, why in wrong[:20]:
+        yield Check("facts", "wrong", f"{part} {why}", f"chmod go-w {part}, and see that root or you own it")
 
 
 def policy(where: Layout, release: Release) -> Iterator[Check]:
@@ -258,8 +258,8 @@ def runnable_front(where: Layout) -> bool:
 
 def answers(release: Release) -> Iterator[Check]:
     """Does the front ask, and is it answered in time?"""
-    found = selftest.run(release)
-    yield Check("self-test", *found)
+    result = selftest.run(release)
+    yield Check("self-test", *result)
 
 
 MARKS = {"ok": ("ok   ", "green"), "wrong": ("WRONG", "red"), "note": ("note ", "yellow")}

@@ -89,7 +89,7 @@ class Steps:
         """Take the steps in order: nothing a user meets changes before the release is whole."""
         made = [*self.folder(self.wish.prefix), *self.folder(self.where.releases), *self.folder(self.wish.folder)]
         made += [*self.audit(), *self.spool()]
-        made += [one for file in self.wish.service.files for one in self.folder(file.path.parent)]
+        made += [folder for file in self.wish.service.files for folder in self.folder(file.path.parent)]
         with atomic.alone(self.wish.prefix):
             former = read_receipt(self.where) or Receipt()
             self.refuse_foreign(former)
@@ -102,14 +102,14 @@ class Steps:
             placed += self.put_tools(former)
             self.put_share()
             self.refuse_chain()
-            files = tuple(written.write(one, former.written, self.undo) for one in self.wish.service.files)
-            gone = [one for one in former.placed if one.path not in {now.path for now in placed}]
-            unwanted = [one for one in former.written if one.path not in {now.path for now in files}]
+            files = tuple(written.write(wanted, former.written, self.undo) for wanted in self.wish.service.files)
+            gone = [old for old in former.placed if old.path not in {now.path for now in placed}]
+            unwanted = [old for old in former.written if old.path not in {now.path for now in files}]
             kept = self.settle(former, name, made, placed, files)
-        for one in gone:  # the command's folder was changed from one --bin to another
-            place.remove(one, self.where)
-        for one in unwanted:
-            written.remove(one)
+        for program in gone:  # the command's folder was changed from one --bin to another
+            place.remove(program, self.where)
+        for file in unwanted:
+            written.remove(file)
         for old in releases.names(self.where):
             if old not in kept:
                 releases.discard(self.where, old)
@@ -118,8 +118,8 @@ class Steps:
     def folder(self, path: Path) -> list[str]:
         """Make a folder that is not there; return those that were made."""
         made = add_folder(path)
-        self.undo.extend(lambda one=one: remove_empty(Path(one)) for one in made)  # type: ignore[misc]
-        return [one for one in made if Path(one) not in self.where.own()]
+        self.undo.extend(lambda made_folder=made_folder: remove_empty(Path(made_folder)) for made_folder in made)  # type: ignore[misc]
+        return [made_folder for made_folder in made if Path(made_folder) not in self.where.own()]
 
     def audit(self) -> list[str]:
         """Make the folder for audit lines: everybody may add a file, nobody may read or replace another's."""
@@ -292,7 +292,7 @@ class Steps:
         self, former: Receipt, name: str, made: list[str], placed: tuple[Placed, ...], files: tuple[Placed, ...]
     ) -> set[str]:
         """Write the receipt of what is there now; return the releases to keep."""
-        history = tuple(one for one in former.history if one != name) + (name,)
+        history = tuple(release for release in former.history if release != name) + (name,)
         history = history[-KEPT:]
         write_receipt(self.where, Receipt(history, placed, tuple(dict.fromkeys((*former.made, *made))), files))
         return set(history)
@@ -311,4 +311,4 @@ def foreign(where: Layout) -> Path | None:
     if where.audit.is_dir() and any(where.audit.iterdir()):
         return where.audit
     there = [entry for entry in where.releases.iterdir() if not entry.name.startswith(".new.")]
-    return next((one for one in there if not Release(one).manifest.is_file()), None)
+    return next((entry for entry in there if not Release(entry).manifest.is_file()), None)

@@ -99,8 +99,8 @@ def unfit_program(program: Path) -> str:
 
 def commands_left_out(folder: Path, placed: Iterable[Placed]) -> dict[str, list[str]]:
     """Return the programs that were not placed, by the reason; one that stands there by itself is no matter."""
-    there = {one.path for one in placed}
-    found: dict[str, list[str]] = {}
+    there = {command.path for command in placed}
+    left_out: dict[str, list[str]] = {}
     for name in COMMANDS:
         program = Path(sys.executable).with_name(name)
         if str(folder / name) not in there and folder != program.parent:
@@ -109,8 +109,8 @@ def commands_left_out(folder: Path, placed: Iterable[Placed]) -> dict[str, list[
                 and f"{program.parent} {unfit_program(program)}"
                 or f"{folder} holds one that is not ours"
             )
-            found.setdefault(why, []).append(name)
-    return found
+            left_out.setdefault(why, []).append(name)
+    return left_out
 
 
 def link_is_ours(placed: Placed) -> bool:

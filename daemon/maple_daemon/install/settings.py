@@ -50,8 +50,8 @@ def values(release: Release) -> dict[str, str]:
 
 def deadlines(release: Release) -> dict[str, str]:
     """Return the deadlines that the release's front.conf sets; one that the front would not take is left out."""
-    found = values(release)
-    return {key: found[key] for key in DEADLINES if is_deadline(found.get(key, ""))}
+    configured = values(release)
+    return {key: configured[key] for key in DEADLINES if is_deadline(configured.get(key, ""))}
 
 
 def is_deadline(value: str) -> bool:
@@ -133,7 +133,7 @@ def unlisted(prefix: Path, partition: str) -> str:
         _, site = configuration.in_force(values(in_force(layout(prefix))))
     except (OSError, ValueError):
         return ""  # the doctor's business
-    known = sorted({one.name for one in site.partitions if one.selector != "qos"})
+    known = sorted({row.name for row in site.partitions if row.selector != "qos"})
     if not known or partition in known:
         return ""
     if site.partitions_complete:

@@ -47,16 +47,16 @@ def concerns(candidate: Candidate) -> str:
 
 def chosen(candidates: list[Candidate], name: str) -> Candidate:
     """Return the candidate that is the template of that name, in the revision in force. Raises `Refused`."""
-    found = [
+    runs = [
         candidate for candidate in candidates if (match := _TEMPLATE.fullmatch(candidate.fact)) and match[1] == name
     ]
     path = tables.paths(templates.KIND).get(name)
-    if not found or path is None:
+    if not runs or path is None:
         raise Refused("%s: no template of this name is a candidate" % name, "see `maple admin corrections list`")
     now = "%s revision %d" % (name, _read(path).revision)
-    current = [candidate for candidate in found if candidate.fact == now]
+    current = [candidate for candidate in runs if candidate.fact == now]
     if not current:
-        raise Refused("%s is in force now; the jobs had %s" % (now, found[0].fact), "wait for jobs that have it")
+        raise Refused("%s is in force now; the jobs had %s" % (now, runs[0].fact), "wait for jobs that have it")
     if current[0].failed * 2 > current[0].ran:
         tried = current[0].ran, current[0].failed
         raise Refused("%s: %d jobs ran with it, %d failed at launch" % (name, *tried), "look at the template first")
@@ -70,8 +70,8 @@ def revised(source: bytes, candidate: Candidate, approval: Approval) -> bytes:
         raise Refused("%s: its revision stands on no line of its own" % candidate.fact, "write it as `revision = 3`")
     revision = int(source[match.end(1) : match.end()]) + 1
     why = "# Revision %d, %s: %s (%s)\n" % (revision, approval.on, _line(approval.reason), _numbers(candidate))
-    told = {"site": approval.site.id, "site_revision": approval.site.revision, "by": "jobs", "result": "passed"}
-    verified = "".join("%s = %s\n" % (key, json.dumps(value)) for key, value in told.items())
+    run = {"site": approval.site.id, "site_revision": approval.site.revision, "by": "jobs", "result": "passed"}
+    verified = "".join("%s = %s\n" % (key, json.dumps(value)) for key, value in run.items())
     tail = "\n[[verified]]\n%srevision = %d\non = %s\n" % (verified, revision, approval.on)
     head = source[: match.start()] + b"%s%d" % (match[1], revision) + source[match.end() :]
     return why.encode() + head + (b"" if head.endswith(b"\n") else b"\n") + tail.encode()

@@ -78,10 +78,10 @@ class Lessons:
     async def _renew(self) -> None:
         """Hold what has been learnt since, here or on another host; forget all when somebody was purged."""
         since = self._since - SKEW
-        found = await self._read.ask(lambda store: (store.purges(), store.standings(since)), ASK_SECONDS)
-        if found is None:
+        answer = await self._read.ask(lambda store: (store.purges(), store.standings(since)), ASK_SECONDS)
+        if answer is None:
             return
-        purges, rows = found
+        purges, rows = answer
         if self._purges not in (None, purges):
             self._purges, self._since = purges, 0.0
             self._learned.clear()

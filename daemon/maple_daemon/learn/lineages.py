@@ -67,8 +67,10 @@ class User:
 
     def show(self, version: Version) -> None:
         """Take down by what submissions of a version's lineage are known."""
-        for one in _shown_by(version):
-            self.lineages[one] = version.lineage if self.lineages.get(one, version.lineage) == version.lineage else ""
+        for submission in _shown_by(version):
+            self.lineages[submission] = (
+                version.lineage if self.lineages.get(submission, version.lineage) == version.lineage else ""
+            )
 
 
 class Learned:
@@ -106,10 +108,10 @@ class Learned:
     def learn(self, uid: int, known: Iterable[Known], versions: Sequence[Version]) -> None:
         """Hold how a user's changes stand now. *versions*: of his, the newest first."""
         user = self._users.setdefault(uid, User())
-        for one in known:
-            standing = Standing.read(one.told)
-            user.standings.setdefault(one.lineage, {})[one.change] = standing
-            user.earlier[one.lineage] = _earlier(user.standings[one.lineage])
+        for change in known:
+            standing = Standing.read(change.told)
+            user.standings.setdefault(change.lineage, {})[change.change] = standing
+            user.earlier[change.lineage] = _earlier(user.standings[change.lineage])
         for version in versions[:MOST_VERSIONS]:
             user.show(version)
 
@@ -133,9 +135,9 @@ def _lineage(whole: Submission, user: User) -> str:
     if by_script is not None or _is_long(whole):
         return by_script or ""
     place = place_of(whole)
-    for one in _of_place(whole.scheduler, place, place.named):
-        if one in user.lineages:
-            return user.lineages[one]
+    for submission in _of_place(whole.scheduler, place, place.named):
+        if submission in user.lineages:
+            return user.lineages[submission]
     return ""
 
 
@@ -172,14 +174,14 @@ class Standing(NamedTuple):
     failed: str = ""
 
     @staticmethod
-    def read(told: str) -> Standing:
+    def read(text: str) -> Standing:
         """Return what was `written`; what cannot be read, of a later Maple perhaps, is new."""
         try:
-            made = Standing(*json.loads(told))
+            made = Standing(*json.loads(text))
         except (ValueError, TypeError, RecursionError):
             return Standing()
-        is_whole = all(isinstance(one, str) for one in made) and made.state in get_args(State)
-        return made if is_whole and made.written() == told else Standing()
+        is_whole = all(isinstance(part, str) for part in made) and made.state in get_args(State)
+        return made if is_whole and made.written() == text else Standing()
 
     def written(self) -> str:
         """Return it as one text."""

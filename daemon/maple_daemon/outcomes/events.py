@@ -90,47 +90,47 @@ def ended(line: bytes) -> Ended:
     if len(line) > MOST:
         raise BadEvent("longer than %d bytes" % MOST)
     try:
-        told = json.loads(line.decode("utf-8", "surrogateescape"))
+        fields = json.loads(line.decode("utf-8", "surrogateescape"))
     except (ValueError, RecursionError):
         raise BadEvent("not JSON") from None
-    if not isinstance(told, dict) or told.get("v") != VERSION or told.get("event") != "ended":
+    if not isinstance(fields, dict) or fields.get("v") != VERSION or fields.get("event") != "ended":
         raise BadEvent("not an event of version %d" % VERSION)
-    return _ended({name: value for name, value in told.items() if isinstance(value, (str, int, float))})
+    return _ended({name: value for name, value in fields.items() if isinstance(value, (str, int, float))})
 
 
-def _ended(told: dict[str, str | int | float]) -> Ended:
-    scheduler, job = _text(told, "scheduler"), _text(told, "job")
+def _ended(row: dict[str, str | int | float]) -> Ended:
+    scheduler, job = _text(row, "scheduler"), _text(row, "job")
     if scheduler not in ("slurm", "pbs") or not JOB.fullmatch(job):
         raise BadEvent("no job of a scheduler that is known")
-    uid, owner = _number(told, "uid"), _text(told, "owner")[:64]
+    uid, owner = _number(row, "uid"), _text(row, "owner")[:64]
     if (uid is None or not 0 <= uid < 2**32 - 1) and not owner:
         raise BadEvent("no user")
-    array, hashed, record = _text(told, "array"), _text(told, "script_hash"), _text(told, "record")
+    array, hashed, record = _text(row, "array"), _text(row, "script_hash"), _text(row, "record")
     return Ended(
-        scheduler, _text(told, "source")[:32], job, -1 if uid is None else int(uid), _text(told, "state")[:64],
-        _text(told, "exit")[:32], array if JOB.fullmatch(array) and array != "0" else "", owner, _text(told, "nodes"),
-        _time(told, "submitted"), _time(told, "started"), _time(told, "ended"), _text(told, "name"),
-        _text(told, "workdir"), _text(told, "stdout"), _text(told, "stderr"),
+        scheduler, _text(row, "source")[:32], job, -1 if uid is None else int(uid), _text(row, "state")[:64],
+        _text(row, "exit")[:32], array if JOB.fullmatch(array) and array != "0" else "", owner, _text(row, "nodes"),
+        _time(row, "submitted"), _time(row, "started"), _time(row, "ended"), _text(row, "name"),
+        _text(row, "workdir"), _text(row, "stdout"), _text(row, "stderr"),
         hashed if _HASH.fullmatch(hashed) else "", record if _RECORD.fullmatch(record) else "",
-        _text(told, "comment")[-200:], _text(told, "batch")[:8], _text(told, "number")[:20],
-        *(_text(told, name)[:24] for name in _FIGURES),
+        _text(row, "comment")[-200:], _text(row, "batch")[:8], _text(row, "number")[:20],
+        *(_text(row, name)[:24] for name in _FIGURES),
     )  # fmt: skip
 
 
-def _text(told: dict[str, str | int | float], name: str) -> str:
-    value = told.get(name, "")
+def _text(fields: dict[str, str | int | float], name: str) -> str:
+    value = fields.get(name, "")
     text = value if isinstance(value, str) else str(value)
     return "" if any(char < " " for char in text) else text
 
 
-def _number(told: dict[str, str | int | float], name: str) -> float | None:
+def _number(fields: dict[str, str | int | float], name: str) -> float | None:
     """Return a number, also one that a shell wrote as text."""
-    value = told.get(name)
+    value = fields.get(name)
     if isinstance(value, str):
         value = int(value) if re.fullmatch(r"\d{1,18}", value, re.ASCII) else None
     return None if value is None or isinstance(value, bool) or not abs(value) < 1e18 else value
 
 
-def _time(told: dict[str, str | int | float], name: str) -> float | None:
-    at = _number(told, name)
+def _time(fields: dict[str, str | int | float], name: str) -> float | None:
+    at = _number(fields, name)
     return float(at) if at is not None and 0 < at < 4e9 else None

@@ -62,24 +62,24 @@ class Failures:
         *says*: what he is told besides; a failure that stands there (a change was taken back for it) is not said twice.
         """
         try:
-            found = said(
+            sentence = said(
                 [failure for failure in self.take(uid) if b"job %s failed " % failure.job.encode() not in says]
             )
         except Exception as error:  # an answer does not depend on what else there is to tell
             log().error("not told which jobs failed", why=cause(error))
             return b""
-        return terminal.of_jobs(found.removeprefix("maple: ")) if found else b""
+        return terminal.of_jobs(sentence.removeprefix("maple: ")) if sentence else b""
 
     def take(self, uid: int, seen: str = "") -> list[Failure]:
         """Return a user's failures, the newest first, and hold them for told; *seen*: one that he looks at already."""
         now = self._clock()
-        found = [one for one in self._waiting.pop(uid, {}).values() if now - WEEK <= one.ended <= now + LATE]
+        held = [failure for failure in self._waiting.pop(uid, {}).values() if now - WEEK <= failure.ended <= now + LATE]
         if seen:
             self._tell(whole(seen), uid, now)
-        for failure in found:
+        for failure in held:
             self._tell(failure.job, uid, now)
         about = _without_server(whole(seen))
-        failures = [one for one in found if _without_server(one.job) != about]
+        failures = [failure for failure in held if _without_server(failure.job) != about]
         return sorted(
             reversed(failures), key=lambda failure: -failure.ended
         )  # of two at once the one that was heard last
@@ -131,18 +131,18 @@ class Failures:
         now = self._clock()
         since, sweep = self._since or now - WEEK, now - self._swept >= SWEEP
         ends_since = max(now - WEEK, self._swept - LATE)
-        found = await self._read.ask(
+        news = await self._read.ask(
             lambda store: (
                 store.told(since - SKEW if self._since else since),
                 store.ended(STATES, ends_since, MOST_READ) if sweep else [],
             ),
             ASK_SECONDS,
         )
-        if found is None:
+        if news is None:
             return
-        told, ends = found
+        told_ends, ends = news
         self._forget_old(now)
-        for job, uid, at in told:
+        for job, uid, at in told_ends:
             self._told[job, uid] = at
             self._drop(job, uid)
         self._since = now

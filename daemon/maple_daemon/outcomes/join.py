@@ -57,13 +57,13 @@ def by_process(submissions: Sequence[Submitted], records: Iterable[Record]) -> l
         (submission.uid, submission.host, submission.pid, submission.started): submission.at
         for submission in submissions
     }
-    found = []
+    joins = []
     for key, jobs in wanted.items():
-        mine = [one for one in begun.get(key, []) if abs(one.at - times[key]) <= DAY]
+        mine = [submission for submission in begun.get(key, []) if abs(submission.at - times[key]) <= DAY]
         (job,) = jobs if len(jobs) == 1 else ("",)
         if len(mine) == 1 and job and len(claims[key[0], job]) == 1:
-            found.append(Joined(mine[0].id, key[0], job, "filter"))
-    return found
+            joins.append(Joined(mine[0].id, key[0], job, "filter"))
+    return joins
 
 
 def without_jobs(records: Sequence[Record], joined: Sequence[Record], now: float) -> list[Record]:
@@ -84,9 +84,9 @@ def without_jobs(records: Sequence[Record], joined: Sequence[Record], now: float
     ]
 
 
-def is_hash_of(told: str, *known: str) -> bool:
+def is_hash_of(hashed: str, *known: str) -> bool:
     """Return whether a script's hash is one of *known*; of a private copy's only the first half is told."""
-    return any(bool(told) and one.startswith(told) for one in known)
+    return any(bool(hashed) and other.startswith(hashed) for other in known)
 
 
 def by_record(outcome: Outcome, records: Iterable[Record]) -> Joined | None:
@@ -119,7 +119,7 @@ def by_times(
 
     A record that two of these jobs may be belongs to neither. *versions*: those of the records, by their ids.
     """
-    meant = {one: _candidates(one, records, versions) for one in outcomes}
+    meant = {end: _candidates(end, records, versions) for end in outcomes}
     wanted: dict[tuple[str, int], int] = {}
     for mine in meant.values():
         for record in mine:
@@ -175,7 +175,7 @@ def keep(
         if not mine and not named:
             continue
         sure, unsure = _joined(named, mine, store.unjoined(_since(named, mine, now), uid), store, now)
-        joined += [one for one in sure if store.join(one.record, one.uid, one.job, one.how)]
+        joined += [joint for joint in sure if store.join(joint.record, joint.uid, joint.job, joint.how)]
         ambiguous += unsure
     return Kept(new, joined, ambiguous)
 

@@ -109,8 +109,8 @@ def _word(code: str) -> str:
 
 
 def _pbs(event: Ended) -> tuple[str, Ending]:
-    told = {"substate": event.state, "Exit_status": event.exit, "comment": event.comment}
-    ending = pbs_jobs.ending({name: value for name, value in told.items() if value})
+    fields = {"substate": event.state, "Exit_status": event.exit, "comment": event.comment}
+    ending = pbs_jobs.ending({name: value for name, value in fields.items() if value})
     killed = ending.reason is EndReason.SIGNALLED and ending.signal in _ENDS_OF_A_KILL
     killed = killed or ending.shell_signal == signal.SIGTERM and not event.comment  # of qdel, or of the script's own
     return "unknown" if killed else OF_REASON[ending.reason], ending

@@ -41,7 +41,7 @@ class NoSpool(Exception):
     """The folder cannot be used; one line why and what to do."""
 
 
-class Found(NamedTuple):
+class SpoolEvents(NamedTuple):
     """What one look found, by the names of the files. *refused*: why, and how often."""
 
     submitted: dict[str, Submitted]
@@ -56,7 +56,7 @@ class Spool:
     def __init__(self, folder: str, trusted: Collection[int]) -> None:
         self.folder, self._trusted = folder, frozenset((0, *trusted))
 
-    def look(self, now: float | None = None) -> Found:
+    def look(self, now: float | None = None) -> SpoolEvents:
         """Return the events that are there. Raises `NoSpool`."""
         folder = self._open()
         try:
@@ -94,28 +94,28 @@ class Spool:
             raise NoSpool("%s: %s" % (self.folder, wrong))
         return folder
 
-    def _looked(self, folder: int, now: float) -> Found:
-        found, users = Found({}, {}, Counter()), Counter[int]()
+    def _looked(self, folder: int, now: float) -> SpoolEvents:
+        events, users = SpoolEvents({}, {}, Counter()), Counter[int]()
         more = False
         for number, name in enumerate(_names(folder)):
-            if number >= MOST_NAMES or len(found.ended) >= MOST_READ:
+            if number >= MOST_NAMES or len(events.ended) >= MOST_READ:
                 more = True
                 break
             try:
-                self._take(folder, name, now, found, users)
+                self._take(folder, name, now, events, users)
             except BadEvent as error:
-                found.refused[str(error)] += 1
+                events.refused[str(error)] += 1
                 _remove(folder, name)
             except FileNotFoundError:
                 continue
             except OSError as error:
-                found.refused[_why(error)] += 1
-        return found._replace(more=more)
+                events.refused[_why(error)] += 1
+        return events._replace(more=more)
 
-    def _take(self, folder: int, name: str, now: float, found: Found, users: Counter[int]) -> None:
+    def _take(self, folder: int, name: str, now: float, events: SpoolEvents, users: Counter[int]) -> None:
         draft = DRAFT.fullmatch(name)
         if not draft and not OURS.fullmatch(name):
-            found.refused["a name that is none of ours; it stays"] += 1
+            events.refused["a name that is none of ours; it stays"] += 1
             return
         facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if draft:
@@ -126,11 +126,11 @@ class Spool:
             raise BadEvent("no plain file with one name")
         users[facts.st_uid] += 1
         if name.startswith("ended"):
-            found.ended[name] = self._end(folder, name)
+            events.ended[name] = self._end(folder, name)
         elif facts.st_size or users[facts.st_uid] > MOST_OF_USER:
             raise BadEvent("more of one user than is taken" if not facts.st_size else "a submission is an empty file")
         else:
-            found.submitted[name] = submitted(name, facts.st_uid, facts.st_mtime)
+            events.submitted[name] = submitted(name, facts.st_uid, facts.st_mtime)
 
     def _end(self, folder: int, name: str) -> Ended:
         """Return the event of a file whose owner and size are looked at once it is open. Raises `BadEvent`."""

@@ -24,7 +24,7 @@ from .events import Ended
 from .join import Kept, keep
 from .run_figures import Figures
 from .scheduler_words import Polling
-from .spool import EventsSocket, Found, NoSpool, Spool
+from .spool import EventsSocket, NoSpool, Spool, SpoolEvents
 
 SCAN = 5.0  # seconds between two looks where nothing wakes us, as on network file systems
 QUIET = 0.02  # seconds after a wake-up, for what comes with it; a long look is followed by a longer rest
@@ -134,12 +134,12 @@ class Watching:
             waiting.cancel()
 
     async def _look(self, spool: Spool) -> bool:
-        found = await asyncio.to_thread(spool.look)
-        refused = ", ".join("%d × %s" % (number, why) for why, number in sorted(found.refused.items()))
+        events = await asyncio.to_thread(spool.look)
+        refused = ", ".join("%d × %s" % (number, why) for why, number in sorted(events.refused.items()))
         self._say("%s: not taken: %s" % (spool.folder, refused) if refused else "")
-        done = await self._keep(found)
+        done = await self._keep(events)
         await asyncio.to_thread(spool.done, done)
-        return found.more and bool(done)
+        return events.more and bool(done)
 
     def _say(self, why: str) -> None:
         """Say what is wrong when it changes, not with every look."""
@@ -149,17 +149,17 @@ class Watching:
 
     async def _told(self, event: Ended) -> bool:
         """Keep what came over the socket; return whether it is kept."""
-        return bool(await self._keep(Found({}, {"": event}, Counter())))
+        return bool(await self._keep(SpoolEvents({}, {"": event}, Counter())))
 
-    async def _keep(self, found: Found) -> list[str]:
+    async def _keep(self, events: SpoolEvents) -> list[str]:
         """Return the names of events that are done with."""
-        known = await asyncio.to_thread(lambda: [_with_uid(ended) for ended in found.ended.values()])
+        known = await asyncio.to_thread(lambda: [_with_uid(ended) for ended in events.ended.values()])
         ends = self._outcomes(known)
         runs = run_figures.of_events(known)
-        submissions, now = list(found.submitted.values()), time.time()
+        submissions, now = list(events.submitted.values()), time.time()
         waiting = self._wait(ends, now)
         if not submissions and not ends and not waiting:
-            return list(found.ended)
+            return list(events.ended)
         assert self._keeper is not None
         kept = await self._keeper.ask(lambda store: keep(store, submissions, ends, waiting, now), STORE_SECONDS)
         if kept is None:
@@ -172,12 +172,12 @@ class Watching:
         self.ended(ends)
         self._report(kept)
         self.kept()
-        joined = {(one.uid, one.job) for one in kept.joined if one.how == "filter"}
-        late = [name for name, submitted in found.submitted.items() if submitted.at < now - PATIENCE]
+        joined = {(joint.uid, joint.job) for joint in kept.joined if joint.how == "filter"}
+        late = [name for name, submitted in events.submitted.items() if submitted.at < now - PATIENCE]
         return (
-            [name for name, submitted in found.submitted.items() if (submitted.uid, submitted.job) in joined]
+            [name for name, submitted in events.submitted.items() if (submitted.uid, submitted.job) in joined]
             + late
-            + list(found.ended)
+            + list(events.ended)
         )
 
     def _wait(self, ends: Iterable[Outcome], now: float) -> list[Outcome]:
@@ -234,7 +234,7 @@ class Watching:
             outcomes = await asyncio.to_thread(polling.ask, records)
             self._figures.ended(outcomes)
             if outcomes:
-                await self._keeper.ask(lambda store, found=outcomes: store.keep_outcomes(found), STORE_SECONDS)  # type: ignore[misc]
+                await self._keeper.ask(lambda store, ends=outcomes: store.keep_outcomes(ends), STORE_SECONDS)  # type: ignore[misc]
                 self.ended(outcomes)
                 self.kept()
 
@@ -250,11 +250,11 @@ class Watching:
 
 def trusted(users: Iterable[str]) -> frozenset[int]:
     """Return the uids of the scheduler's own users that this host has, and our own: a user may be his own service."""
-    found = {os.getuid()}
+    uids = {os.getuid()}
     for name in users:
         with contextlib.suppress(KeyError):
-            found.add(pwd.getpwnam(name).pw_uid)
-    return frozenset(found)
+            uids.add(pwd.getpwnam(name).pw_uid)
+    return frozenset(uids)
 
 
 def _with_uid(event: Ended) -> Ended:

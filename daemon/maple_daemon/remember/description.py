@@ -27,7 +27,7 @@ from maple_submit_filter.types.settings import Settings
 from maple_submit_filter.types.submission import Submission
 
 from .sections import parts_of, values_of
-from .versions import Told, is_from
+from .versions import SubmittedJob, is_from
 
 SIZES = struct.Struct(">III")  # of the request, of the decision, and of the list of parts
 
@@ -50,27 +50,29 @@ def answer(question: Question, site: Site) -> dict[str, Any]:
     if question.wanted is not None:
         return {"values": [list(value) for value in values(submission, request, question.wanted, site)]}
     decision = packing.unpack(question.decision)[0] if question.decision else None
-    one = described(request, site)
+    job = described(request, site)
     return {
-        "told": {**one._asdict(), "script": one.script.decode("latin-1")},
+        "told": {**job._asdict(), "script": job.script.decode("latin-1")},
         "shown": as_json(submission, decision, site) if decision else None,
     }
 
 
-def read_described(data: dict[str, Any]) -> Told:
+def read_described(data: dict[str, Any]) -> SubmittedJob:
     """Return what `answer` tells. Raises `KeyError`, `TypeError` and `ValueError` where it is not so."""
     parts = tuple(Part(kind, name, digest, (lines[0], lines[1])) for kind, name, digest, lines in data["parts"])
-    return Told(**{**data, "parts": parts, "argv": tuple(data["argv"]), "script": data["script"].encode("latin-1")})
+    return SubmittedJob(
+        **{**data, "parts": parts, "argv": tuple(data["argv"]), "script": data["script"].encode("latin-1")}
+    )
 
 
-def described(request: Request, site: Site) -> Told:
+def described(request: Request, site: Site) -> SubmittedJob:
     """Return the submission as it is kept; what is read of it may depend on the site."""
     submission = reply.whole(request.submission)
     script = submission.script or b""
     settings = _settings(submission)
     place = _place(submission, settings)
     partition = settings.value("partition") or settings.value("queue") or b""
-    return Told(
+    return SubmittedJob(
         submission.uid, submission.scheduler, *place,
         _masked_words(request), _masked(script).encode("utf-8", "surrogateescape"),
         hashlib.sha256(script).hexdigest(), parts_of(request, script), _masked(partition),
@@ -106,8 +108,8 @@ def as_json(submission: Submission, decision: Decision, site: Site) -> dict[str,
     for rewritten in ("repaired", "offered"):
         if made[rewritten]:
             del made[rewritten]["diff"]  # of masked text it is made again where it is shown
-            one = getattr(decision, rewritten)
-            made[rewritten]["says"] = [masked(says) for says in one.says]
+            rewrite = getattr(decision, rewritten)
+            made[rewritten]["says"] = [masked(says) for says in rewrite.says]
     return made
 
 
@@ -135,7 +137,7 @@ def is_clean(packed: bytes) -> bool:
         *(finding.says for finding in decision.findings),
     ]
     texts += [text for finding in decision.findings for text in (finding.help, finding.site_fact)]
-    return all(masked(one) == one for one in (*texts, *(why for _, why in decision.held_back)))
+    return all(masked(text) == text for text in (*texts, *(why for _, why in decision.held_back)))
 
 
 def _text(data: bytes) -> str:
@@ -177,9 +179,9 @@ def _settings(submission: Submission) -> Settings:
 
 def _name(submission: Submission, settings: Settings) -> tuple[bytes, bool]:
     """Return the job's name as the scheduler will have it, and whether the user gave it."""
-    said = settings.value("job-name")
-    if said:
-        return said, True
+    name = settings.value("job-name")
+    if name:
+        return name, True
     unnamed = {"wrap": b"wrap", "stdin": b"STDIN" if submission.scheduler == "pbs" else b"sbatch"}
     return unnamed.get(submission.came) or os.path.basename(submission.path), submission.came == "file"
 
@@ -206,13 +208,13 @@ def _behind(before: str, word: str) -> str:
     return whole[len(before) + 1 :] if whole.startswith(before + " ") else "[masked]"
 
 
-def _clean(told: Any) -> Any:
+def _clean(value: Any) -> Any:
     """Return JSON with every text in it masked."""
-    if isinstance(told, str):
-        return masked(told)
-    if isinstance(told, dict):
-        return {key: _clean(value) for key, value in told.items()}
-    return [_clean(one) for one in told] if isinstance(told, list) else told
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, dict):
+        return {key: _clean(value) for key, value in value.items()}
+    return [_clean(item) for item in value] if isinstance(value, list) else value
 
 
 class Question(NamedTuple):

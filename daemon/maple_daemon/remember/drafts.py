@@ -85,7 +85,7 @@ def record_of(
 
     *proposal*: of a draft that is the same, where it is known.
     """
-    names = {one.name for one in in_force.site.partitions}
+    names = {row.name for row in in_force.site.partitions}
     change, grounds = ("", "") if draft.hidden_offer else proposal or proposal_of(draft)
     return Record(
         draft.id, version, draft.peer.uid, draft.at, host, draft.peer.pid, draft.peer.started, draft.mode,
@@ -119,9 +119,9 @@ def _keys(draft: Draft) -> Iterator[tuple[str, str]]:
     if draft.decision is None or made is None:
         return
     because = {word for _, word in made.because}
-    said = {says.partition(" ")[0] for says in made.says}
+    speaking = {says.partition(" ")[0] for says in made.says}
     facts = {finding.code: finding.site_fact for finding in draft.decision.findings if not draft.conditions}
-    codes = sorted({finding.code for finding in draft.decision.findings} & (said | because))
+    codes = sorted({finding.code for finding in draft.decision.findings} & (speaking | because))
     templates = sorted(word for word in because if _TEMPLATE.fullmatch(word))
     for code in codes:
         if code in because or not templates:

@@ -88,7 +88,7 @@ class Journal:
         Where a user was purged since, nothing is: nobody is named here.
         """
         purges = store.purges()
-        records = list(_records(self._file_of(one) for one in self._old)) if self._purges() == purges else []
+        records = list(_records(self._file_of(file) for file in self._old)) if self._purges() == purges else []
         for start in range(0, len(records), BATCH):
             with contextlib.suppress(NotKept):
                 store.keep_records(records[start : start + BATCH])
@@ -116,8 +116,8 @@ class Journal:
 
     def _purges(self) -> int:
         """Return how often users had been purged when that was last looked at, -1 where that cannot be read."""
-        told = os.pread(self._owner, 32, 0).strip() or b"0"
-        return int(told) if told.isdigit() else -1
+        counted = os.pread(self._owner, 32, 0).strip() or b"0"
+        return int(counted) if counted.isdigit() else -1
 
     def _write(self, line: bytes) -> None:
         if self._file < 0 or self._size > MOST:

@@ -71,9 +71,9 @@ class Looker:
     """
 
     def __init__(
-        self, read: Keeper, write: Keeper, snapshot: Callable[[], str], told: Callable[[str, int], None]
+        self, read: Keeper, write: Keeper, snapshot: Callable[[], str], tell: Callable[[str, int], None]
     ) -> None:
-        self._read, self._write, self._snapshot, self._told = read, write, snapshot, told
+        self._read, self._write, self._snapshot, self._tell = read, write, snapshot, tell
         self._workers: Workers | None = None
         self._briefs: OrderedDict[tuple[bytes, int], Brief] = OrderedDict()
         self._current: OrderedDict[tuple[int, str], str] = OrderedDict()  # base of a version → the one with its files
@@ -86,7 +86,7 @@ class Looker:
     async def start(self) -> None:
         """Start the process that reads; one that is there already ends: the site may be another."""
         program, says = _program(self._snapshot()), "the process that reads what is remembered"
-        new = Workers(1, "", reader.SECONDS + 5, program, says, lambda: self._told("not started", 1))
+        new = Workers(1, "", reader.SECONDS + 5, program, says, lambda: self._tell("not started", 1))
         old, self._workers = self._workers, new
         await self._workers.start()
         if old is not None:
@@ -153,15 +153,15 @@ class Looker:
         """Return what the submission is recorded with; version and decision are written. None: it cannot be read."""
         brief = self.known(draft)  # it was found out while this one waited
         if brief is not None:
-            self._told("repeat", 1)
+            self._tell("repeat", 1)
             return brief
         data = await self._ask(draft)
         if data is None:
             return None
-        told = description.read_described(data["told"])
-        version = await self._version(draft, told, user)
+        job = description.read_described(data["told"])
+        version = await self._version(draft, job, user)
         until = time.monotonic() + BRIEF_SECONDS
-        brief = Brief(version, self._shown(draft, data["shown"]), told.partition, until, proposal_of(draft))
+        brief = Brief(version, self._shown(draft, data["shown"]), job.partition, until, proposal_of(draft))
         put(self._briefs, draft.same, brief, MOST_BRIEFS)
         return brief
 
@@ -170,8 +170,8 @@ class Looker:
         question = Question(frames.pack_request(draft.request), decision, wanted)
         with contextlib.suppress(Busy, ValueError):
             learned = await self._read_by_process(draft.peer.uid, pack(question))
-            told: dict[str, Any] | None = json.loads(learned) if learned else None
-            return told
+            answer: dict[str, Any] | None = json.loads(learned) if learned else None
+            return answer
         return None
 
     async def _read_by_process(self, uid: int, question: bytes) -> bytes:
@@ -185,21 +185,21 @@ class Looker:
                 return asked.result().learnt
         return b""
 
-    async def _version(self, draft: Draft, told: versions.Told, user: User) -> str:
+    async def _version(self, draft: Draft, job: versions.SubmittedJob, user: User) -> str:
         """Return the id of the version, written if it is new; only what changed is read."""
         known = await self._known(draft.peer.uid, user)
-        version = versions.version_of(told, known, draft.at)
+        version = versions.version_of(job, known, draft.at)
         if version.id in user.versions:
             self._find_current(draft.peer.uid, version.id, known)
             return version.id
-        reuse = versions.reuse(told, known)
+        reuse = versions.reuse(job, known)
         data = await self._ask(draft, tuple(part.hash for part in reuse.again))
-        fresh = [Value(*one) for one in data["values"]] if data else []
+        fresh = [Value(*row) for row in data["values"]] if data else []
         values = tuple(dict.fromkeys((*reuse.values, *fresh)))
         version = version._replace(values=values, read=" ".join(part.hash for part in reuse.again))
         version = version if data else version._replace(reader="")  # nothing is known of it that could be used again
         for what, number in (("version", 1), ("reused", len(reuse.same)), ("read", len(reuse.again))):
-            self._told(what, number)
+            self._tell(what, number)
         user.versions[version.id] = versions.known_of(version)
         self.seen(version._replace(script=b""))
         self._write.do(lambda store: store.keep_version(version), len(version.script))
@@ -208,7 +208,9 @@ class Looker:
     def _find_current(self, uid: int, base: str, known: list[versions.Known]) -> None:
         """Find the version of a base that has the files as they were last read, where that is not known yet."""
         if (uid, base) not in self._current:
-            newest = next((one.version.id for one in known if versions.version_id(one.version) == base), base)
+            newest = next(
+                (version.version.id for version in known if versions.version_id(version.version) == base), base
+            )
             put(self._current, (uid, base), newest, MOST_BRIEFS)
 
     async def _known(self, uid: int, user: User) -> list[versions.Known]:
@@ -220,9 +222,9 @@ class Looker:
             )
             if knowns is not None:
                 late = time.time() - WRITTEN_SECONDS
-                kept = {one.version.id for one in knowns}
-                user.versions = {name: one for name, one in user.versions.items()
-                                 if name in kept or one.version.at > late}  # fmt: skip
+                kept = {entry.version.id for entry in knowns}
+                user.versions = {name: entry for name, entry in user.versions.items()
+                                 if name in kept or entry.version.at > late}  # fmt: skip
             for known in knowns or ():
                 user.versions.setdefault(known.version.id, known)
             user.asked = time.monotonic()
@@ -266,7 +268,7 @@ class Looker:
         put(self._current, (uid, base), version.id, MOST_BRIEFS)
         if version != now.version:
             user.versions[version.id] = versions.Known(version, now.lines, now.above)
-            self._told("version", int(version.id != now.version.id))
+            self._tell("version", int(version.id != now.version.id))
             self._write.do(lambda store: _keep_files(store, version, now.version.id))
         if version.id != now.version.id:  # of which the record was written
             self._write.do(lambda store: store.move_record(record, uid, version.id))

@@ -77,11 +77,11 @@ class Keeper:
         answer: asyncio.Future[Result | None] = loop.create_future()
 
         def job(store: Store | None) -> None:
-            found = None
+            result = None
             try:
-                found = question(store) if store is not None else None
+                result = question(store) if store is not None else None
             finally:
-                loop.call_soon_threadsafe(_settle, answer, found)
+                loop.call_soon_threadsafe(_settle, answer, result)
 
         try:
             self._line.put(job)
@@ -148,7 +148,7 @@ class Keeper:
             return None
 
 
-async def purging(keeper: Keeper, caps: Caps, said: Callable[[Gone], None], every: float = PURGE) -> None:
+async def purging(keeper: Keeper, caps: Caps, tell: Callable[[Gone], None], every: float = PURGE) -> None:
     """Remove what is too old or too much, soon after the start and then each hour, until cancelled.
 
     Not to the second, so that the daemons of several login nodes do not do it at once. A wall clock that jumps ahead
@@ -157,12 +157,12 @@ async def purging(keeper: Keeper, caps: Caps, said: Callable[[Gone], None], ever
     wall, steady = time.time(), time.monotonic()
     await asyncio.sleep(every / 30 * random.uniform(0.5, 1.5))
     while True:
-        keeper.do(partial(_purge, said, min(time.time(), wall + time.monotonic() - steady + MOST_AHEAD), caps))
+        keeper.do(partial(_purge, tell, min(time.time(), wall + time.monotonic() - steady + MOST_AHEAD), caps))
         await asyncio.sleep(every * random.uniform(0.9, 1.1))
 
 
-def _purge(said: Callable[[Gone], None], now: float, caps: Caps, store: Store) -> None:
-    said(store.purge(now, caps))
+def _purge(tell: Callable[[Gone], None], now: float, caps: Caps, store: Store) -> None:
+    tell(store.purge(now, caps))
 
 
 def _close(store: Store | None) -> None:
@@ -170,9 +170,9 @@ def _close(store: Store | None) -> None:
         store.close()
 
 
-def _settle(answer: asyncio.Future[Any], found: Any) -> None:
+def _settle(answer: asyncio.Future[Any], result: Any) -> None:
     if not answer.done():
-        answer.set_result(found)
+        answer.set_result(result)
 
 
 # What waits for the store's thread, in its order; submissions that come close to each other are taken together.
@@ -222,11 +222,11 @@ class Line:
         records = [first]
         while len(records) < MOST:
             try:
-                one = self._waiting.get_nowait()
+                record = self._waiting.get_nowait()
             except queue.Empty:
                 break
-            if not isinstance(one, Record):
-                self._behind.append(one)
+            if not isinstance(record, Record):
+                self._behind.append(record)
                 break
-            records.append(one)
+            records.append(record)
         return records

@@ -52,8 +52,8 @@ def main(snapshot: str) -> None:
 
 
 def _wanted(text: bytes) -> Optional[tuple[str, ...]]:
-    told: Any = json.loads(text)
-    return None if told is None else tuple(told)
+    wanted: Any = json.loads(text)
+    return None if wanted is None else tuple(wanted)
 
 
 if __name__ == "__main__":

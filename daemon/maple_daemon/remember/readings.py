@@ -70,9 +70,9 @@ class Readings:
 
     def __init__(
         self, clock: Callable[[], float], without: frozenset[int] = frozenset(), bounds: Bounds = USUAL,
-        told: Callable[[str, int], None] = lambda what, number: None,
+        tell: Callable[[str, int], None] = lambda what, number: None,
     ) -> None:  # fmt: skip
-        self.on, self._without, self._told = False, without, told
+        self.on, self._without, self._tell = False, without, tell
         self._clock, self._limits = clock, Limits(bounds, clock)
         self._waiting = _Line()
         self._keys: OrderedDict[tuple[int, bytes], bytes] = OrderedDict()  # of exactly this submission: of its files
@@ -99,17 +99,17 @@ class Readings:
             return None
         if known is None:
             self._note_try(uid, key)
-        self._told("wish", 1)
+        self._tell("wish", 1)
         return Wish(record, tuple(FileFacts(_bytes(looked.path), _bytes(looked.facts)) for looked in known or ()))
 
     def _key(self, uid: int, exact: bytes, request: Request) -> bytes:
         """Return what tells submissions apart that may lead to other files: a version, and where it is submitted."""
-        found = self._keys.get((uid, exact))
-        if found is None:
+        key = self._keys.get((uid, exact))
+        if key is None:
             short = len(request.submission.script or b"") <= AT_ONCE
-            found = self._keys[uid, exact] = _key_of(request) if short else exact
+            key = self._keys[uid, exact] = _key_of(request) if short else exact
             _bound(self._keys, 20_000)
-        return found
+        return key
 
     def take(self, uid: int, record: str) -> dict[str, Any] | None:
         """Return the submission of that record, else the one of the user's that waits longest; None: there is none.
@@ -119,10 +119,10 @@ class Readings:
         As JSON has it: {"record", "request", "known"}, the last what was read before.
         """
         self._running.pop(uid, None)
-        found = self._waiting.take(uid, record, self._clock())
-        if found is None:
+        taken = self._waiting.take(uid, record, self._clock())
+        if taken is None:
             return None
-        name, waiting = found
+        name, waiting = taken
         self._running[uid] = self._clock() + RUN_SECONDS
         self._note_try(uid, waiting.key)
         self._under_way[uid, name] = waiting.key, waiting.request.submission.cwd
@@ -141,11 +141,11 @@ class Readings:
         key, cwd = self._under_way.pop((uid, record), (b"", b""))
         if not key:
             return
-        self._told("reading", 1)
-        log().info("reading", record=record, uid=uid, files=sum(bool(one.digest) for one in looked))
+        self._tell("reading", 1)
+        log().info("reading", record=record, uid=uid, files=sum(bool(file.digest) for file in looked))
         self._tried.pop((uid, key), None)
-        self._known.put((uid, key), tuple(one._replace(extract="") for one in looked))
-        self._extracts.put((uid, cwd), tuple(one for one in looked if one.extract))
+        self._known.put((uid, key), tuple(file._replace(extract="") for file in looked))
+        self._extracts.put((uid, cwd), tuple(file for file in looked if file.extract))
 
     def forget(self) -> None:
         """Hold nothing of anybody: it may be read otherwise now, or somebody was purged."""
@@ -191,7 +191,7 @@ class _Line:
 
     def take(self, uid: int, record: str, now: float) -> tuple[str, _Waiting] | None:
         """Return the one of that record, else the user's oldest that anyone may have."""
-        for name in (record, *(name for name, one in self._users.get(uid, {}).items() if one.any)):
+        for name in (record, *(name for name, waiting in self._users.get(uid, {}).items() if waiting.any)):
             waiting = self._drop(uid, name)
             if waiting is not None and waiting.since > now - WAIT_SECONDS:
                 return name, waiting
@@ -252,7 +252,7 @@ def _key_of(request: Request) -> bytes:
 
 
 def _size(looked: tuple[Looked, ...]) -> int:
-    return _BESIDES + sum(one.size for one in looked)
+    return _BESIDES + sum(file.size for file in looked)
 
 
 def _bound(table: OrderedDict[Any, Any], most: int) -> None:

@@ -42,11 +42,11 @@ class Recorder:
     """
 
     def __init__(
-        self, read: Keeper, write: Keeper, in_force: Callable[[], InForce], told: Callable[[str, int], None],
+        self, read: Keeper, write: Keeper, in_force: Callable[[], InForce], tell: Callable[[str, int], None],
         at_once: Callable[[Record], None] = lambda record: None,
     ) -> None:  # fmt: skip
-        self._write, self._in_force, self._told, self._at_once = write, in_force, told, at_once
-        self._looker = Looker(read, write, lambda: in_force().snapshot, told)
+        self._write, self._in_force, self._tell, self._at_once = write, in_force, tell, at_once
+        self._looker = Looker(read, write, lambda: in_force().snapshot, tell)
         self._pending: dict[tuple[int, bytes], Draft] = {}  # by uid and nonce; a helper may have its word yet
         self._recent: OrderedDict[tuple[int, str], str] = OrderedDict()  # record → base of its version
         self._early: dict[tuple[int, str], Files | None] = {}  # records that are not written yet: what was told of them
@@ -122,7 +122,7 @@ class Recorder:
             self._at_once(self._bare(draft))
             self._looker.wait(draft, self._write_down)
             return
-        self._told("repeat", 1)
+        self._tell("repeat", 1)
         self._write_down(draft, brief)
 
     def _bare(self, draft: Draft) -> Record:
@@ -133,7 +133,7 @@ class Recorder:
         """Write the record, which counts it."""
         uid = draft.peer.uid
         if brief is None:
-            self._told("unversioned", 1)
+            self._tell("unversioned", 1)
             brief = Brief("", "", "", 0.0)
         else:
             put(self._recent, (uid, draft.id), brief.base, MOST_RECENT)

@@ -61,7 +61,7 @@ class _Line(NamedTuple):
 def parts_of(request: Request, script: bytes) -> tuple[Part, ...]:
     """Return the parts of a submission; *script* is the script as the job runs it."""
     words = words_of(request)
-    variables = [b"%s=%s" % one for one in sorted(variables_of(request.submission, script).items())]
+    variables = [b"%s=%s" % pair for pair in sorted(variables_of(request.submission, script).items())]
     around = (Part("argv", "", digest("argv", words)), Part("variables", "", digest("variables", variables)))
     return (*around, *script_parts(script))
 
@@ -83,12 +83,12 @@ def variables_of(submission: Submission, script: bytes) -> dict[bytes, bytes]:
 def script_parts(script: bytes) -> tuple[Part, ...]:
     """Return the pieces of a script; every line is in one of them."""
     lines = _kinds(script)
-    found = []
+    parts = []
     for kind in KINDS:
         own = [line for line in lines if line.kind == kind]
         if own:
-            found.append(Part(kind, "", digest(kind, [line.text for line in own]), (own[0].number, own[-1].number)))
-    return tuple(found)
+            parts.append(Part(kind, "", digest(kind, [line.text for line in own]), (own[0].number, own[-1].number)))
+    return tuple(parts)
 
 
 def last_read(parts: Sequence[Part]) -> Part | None:
@@ -151,21 +151,21 @@ def after_from(script: bytes) -> int:
     if len(script) > MOST_READ:
         return beyond
     items = parse(script).items
-    own = {one.command.name for one in items if isinstance(one.command, nodes.Function)}
-    found = beyond
+    own = {function.command.name for function in items if isinstance(function.command, nodes.Function)}
+    after = beyond
     for at in range(len(items) - 1, 0, -1):
         item = items[at]
         if item.background or not _is_harmless(item.command, own):
             break
         line = line_of(script, item.command.span.start)
         if line_of(script, items[at - 1].command.span.end) < line:
-            found = line
-    return found
+            after = line
+    return after
 
 
 def _is_harmless(command: Command, own: set[bytes]) -> bool:
     if isinstance(command, (nodes.Pipeline, nodes.AndOr)):
-        return all(_is_harmless(one, own) for one in command.commands)
+        return all(_is_harmless(part, own) for part in command.commands)
     if not isinstance(command, nodes.Simple) or not all(_is_plain(word) for word in _words(command)):
         return False
     name = _literal(command.words[0]) if command.words else b":"

@@ -20,7 +20,7 @@ FILES = ("program", "config", "requirements")
 AROUND = ("argv", "variables")  # of the submit command
 
 
-class Told(NamedTuple):
+class SubmittedJob(NamedTuple):
     """A submission as it may be kept: secrets masked, hashes of what came.
 
     *named*: the user gave the job its name. *partition*: as said, "" for none. *reader*: hash of the code that reads.
@@ -67,14 +67,14 @@ class Reuse(NamedTuple):
     again: tuple[Part, ...]
 
 
-def version_id(told: Told | Version) -> str:
+def version_id(job: SubmittedJob | Version) -> str:
     """Return the id of a state of a job: of the user, the scheduler, the content, the words and the variables.
 
     Files are left out: of a version whose files are others than those it was first seen with, it is the first one's.
     """
     made = hashlib.sha256()
-    words = [part.hash for part in told.parts if part.kind in AROUND]
-    for word in (str(told.uid), told.scheduler, told.script_hash, *words):
+    words = [part.hash for part in job.parts if part.kind in AROUND]
+    for word in (str(job.uid), job.scheduler, job.script_hash, *words):
         made.update(b"%d:%s" % (len(word), word.encode()))
     return made.hexdigest()[:32]
 
@@ -85,61 +85,61 @@ def id_with_files(version: str, parts: Iterable[Part]) -> str:
     return hashlib.sha256("\n".join((version, *files)).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def version_of(told: Told, known: Sequence[Known], at: float) -> Version:
+def version_of(job: SubmittedJob, known: Sequence[Known], at: float) -> Version:
     """Return the version that a submission is: one that is known, or a new one of a known lineage or of its own.
 
     *known*: of the same user, the newest first.
     """
-    own = version_id(told)
-    mine = [one for one in known if one.version.uid == told.uid and one.version.scheduler == told.scheduler]
-    for one in mine:
-        if one.version.id == own:
-            return one.version._replace(script=told.script)
-    parent = parent_of(told, mine)
+    own = version_id(job)
+    mine = [entry for entry in known if entry.version.uid == job.uid and entry.version.scheduler == job.scheduler]
+    for entry in mine:
+        if entry.version.id == own:
+            return entry.version._replace(script=job.script)
+    parent = parent_of(job, mine)
     return Version(
-        own, parent.lineage if parent else own, parent.id if parent else "", told.uid, at, told.scheduler, told.path,
-        told.name, told.cwd, told.argv, told.script, told.script_hash, told.parts, (), told.reader,
+        own, parent.lineage if parent else own, parent.id if parent else "", job.uid, at, job.scheduler, job.path,
+        job.name, job.cwd, job.argv, job.script, job.script_hash, job.parts, (), job.reader,
     )  # fmt: skip
 
 
-def parent_of(told: Told, known: Sequence[Known]) -> Version | None:
+def parent_of(job: SubmittedJob, known: Sequence[Known]) -> Version | None:
     """Return the version that a submission was made from, None where it is the first of its job.
 
     Of the first of these that there are: the same script, path and name, name and work dir, similar scripts. Of several
     the most similar one, and of those the newest. Scripts that lie beside each other are jobs of their own, however
     similar: whoever varies one line keeps a file for each.
     """
-    lines = lines_of(told.script)
+    lines = lines_of(job.script)
     for is_one in (_same_script, _same_path, _same_place):
-        knowns = [one for one in known if is_one(told, one.version)]
+        knowns = [entry for entry in known if is_one(job, entry.version)]
         if knowns:
             lineage = _nearest(lines, knowns).version.lineage
-            return _nearest(lines, [one for one in known if one.version.lineage == lineage]).version
-    alike = [one for one in known if not _stands_beside(told, one.version)]
+            return _nearest(lines, [entry for entry in known if entry.version.lineage == lineage]).version
+    alike = [entry for entry in known if not _stands_beside(job, entry.version)]
     nearest = _nearest(lines, alike) if alike and lines else None
     return nearest.version if nearest and similarity(lines, nearest.lines) >= LIKE else None
 
 
-def _same_script(told: Told, version: Version) -> bool:
-    return told.script_hash == version.script_hash
+def _same_script(job: SubmittedJob, version: Version) -> bool:
+    return job.script_hash == version.script_hash
 
 
-def _same_path(told: Told, version: Version) -> bool:
-    return bool(told.path) and (told.path, told.name) == (version.path, version.name)
+def _same_path(job: SubmittedJob, version: Version) -> bool:
+    return bool(job.path) and (job.path, job.name) == (version.path, version.name)
 
 
-def _same_place(told: Told, version: Version) -> bool:
+def _same_place(job: SubmittedJob, version: Version) -> bool:
     """A name that the scheduler made up says nothing: every job that came by `--wrap` is called wrap."""
-    return told.named and (told.name, told.cwd) == (version.name, version.cwd)
+    return job.named and (job.name, job.cwd) == (version.name, version.cwd)
 
 
-def _stands_beside(told: Told, version: Version) -> bool:
-    here, there = os.path.split(told.path), os.path.split(version.path)
-    return bool(told.path and version.path) and here[0] == there[0] and here[1] != there[1]
+def _stands_beside(job: SubmittedJob, version: Version) -> bool:
+    here, there = os.path.split(job.path), os.path.split(version.path)
+    return bool(job.path and version.path) and here[0] == there[0] and here[1] != there[1]
 
 
 def _nearest(lines: frozenset[int], known: Sequence[Known]) -> Known:
-    return max(known, key=lambda one: (similarity(lines, one.lines), one.version.at))
+    return max(known, key=lambda entry: (similarity(lines, entry.lines), entry.version.at))
 
 
 def known_of(version: Version) -> Known:
@@ -158,24 +158,24 @@ def similarity(one: frozenset[int], other: frozenset[int]) -> float:
     return len(one & other) / len(one | other) if one or other else 1.0
 
 
-def reuse(told: Told, known: Iterable[Known]) -> Reuse:
+def reuse(job: SubmittedJob, known: Iterable[Known]) -> Reuse:
     """Return what earlier versions of the user tell of parts that are as they were, and which parts to read.
 
     What the same code read of the same content holds. Of a piece of the script it holds only if everything above it,
     the words and the variables of the submit command are the same too: bash has seen those before.
     """
     same, again, values = [], [], []  # type: tuple[list[Part], list[Part], list[Value]]
-    over = above(told.script, told.parts)
-    candidates = [one for one in known if one.version.reader == told.reader and one.version.uid == told.uid]
-    for part in told.parts:
-        before = next((candidate for candidate in candidates if _holds(part, told, over, candidate)), None)
+    over = above(job.script, job.parts)
+    candidates = [entry for entry in known if entry.version.reader == job.reader and entry.version.uid == job.uid]
+    for part in job.parts:
+        before = next((candidate for candidate in candidates if _holds(part, job, over, candidate)), None)
         (again if before is None else same).append(part)
         if before is not None:
-            was = next(one for one in before.version.parts if (one.kind, one.hash) == (part.kind, part.hash))
+            was = next(old for old in before.version.parts if (old.kind, old.hash) == (part.kind, part.hash))
             values += [
                 value
                 for value in before.version.values
-                if is_from(value, was, before.version.parts) and is_from(value, part, told.parts)
+                if is_from(value, was, before.version.parts) and is_from(value, part, job.parts)
             ]
     return Reuse(tuple(values), tuple(same), tuple(again))
 
@@ -187,20 +187,20 @@ def is_from(value: Value, part: Part, parts: Sequence[Part]) -> bool:
     """
     if part.kind in FILES or value.name in REQUESTED:
         return value.part == part.hash
-    return part == last_read(parts) and not any(one.hash == value.part for one in parts if one.kind in FILES)
+    return part == last_read(parts) and not any(other.hash == value.part for other in parts if other.kind in FILES)
 
 
-def _holds(part: Part, told: Told, over: Mapping[str, bytes], known: Known) -> bool:
+def _holds(part: Part, job: SubmittedJob, over: Mapping[str, bytes], known: Known) -> bool:
     if (part.kind, part.name, part.hash) not in _content(known.version.parts, (part.kind,)):
         return False
     if part.kind in FILES:
         return True
-    if part.kind in AROUND and told.script_hash != known.version.script_hash:
+    if part.kind in AROUND and job.script_hash != known.version.script_hash:
         return False  # what a word means, the script says
-    last, was = last_read(told.parts), last_read(known.version.parts)
+    last, was = last_read(job.parts), last_read(known.version.parts)
     if part == last and (was is None or (was.kind, was.hash) != (last.kind, last.hash)):
         return False  # what the job does was known elsewhere
-    around = _content(told.parts, AROUND) == _content(known.version.parts, AROUND)
+    around = _content(job.parts, AROUND) == _content(known.version.parts, AROUND)
     return around and over.get(part.hash) == known.above.get(part.hash)
 
 
@@ -211,11 +211,11 @@ def _content(parts: Sequence[Part], kinds: Sequence[str]) -> set[tuple[str, str,
 def above(script: bytes, parts: Iterable[Part]) -> Mapping[str, bytes]:
     """Return the hash of the script's beginning down to the last line of each of its parts, by the part's hash."""
     lines = script.split(b"\n")
-    found = {}
+    hashes = {}
     for part in parts:
         if part.kind not in FILES and part.kind not in AROUND:
-            found[part.hash] = hashlib.sha256(b"\n".join(lines[: part.lines[1]])).digest()
-    return found
+            hashes[part.hash] = hashlib.sha256(b"\n".join(lines[: part.lines[1]])).digest()
+    return hashes
 
 
 def with_files(

@@ -35,7 +35,7 @@ class About(NamedTuple):
     modes: str = ""
 
 
-class Found(NamedTuple):
+class Listener(NamedTuple):
     """*owner*: the uid that the front sees at the other end, -1 where there is nobody. *why*: there is no *about*."""
 
     owner: int
@@ -54,39 +54,42 @@ def answer(in_force: InForce) -> bytes:
     return ANSWER + struct.pack(">I", len(text)) + text
 
 
-def ask(path: str) -> Found:
+def ask(path: str) -> Listener:
     """Return who listens at the socket *path*."""
     owner = -1
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as one:
-            one.settimeout(SECONDS)
-            one.connect(path)
-            owner = struct.unpack("3i", one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1] & 0xFFFFFFFF
-            one.sendall(ASK + bytes(4))
-            return _read(_all_of(one), owner)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as connection:
+            connection.settimeout(SECONDS)
+            connection.connect(path)
+            owner = (
+                struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1] & 0xFFFFFFFF
+            )
+            connection.sendall(ASK + bytes(4))
+            return _read(_all_of(connection), owner)
     except TimeoutError:
-        return Found(owner, None, "does not answer within %d seconds" % SECONDS)
+        return Listener(owner, None, "does not answer within %d seconds" % SECONDS)
     except OSError as error:
-        return Found(owner, None, (error.strerror or str(error)).lower())
+        return Listener(owner, None, (error.strerror or str(error)).lower())
 
 
-def _all_of(one: socket.socket) -> bytes:
-    found = b""
-    while len(found) <= _MOST and (part := one.recv(_MOST)):
-        found += part
-    return found
+def _all_of(connection: socket.socket) -> bytes:
+    data = b""
+    while len(data) <= _MOST and (part := connection.recv(_MOST)):
+        data += part
+    return data
 
 
-def _read(frame: bytes, owner: int) -> Found:
+def _read(frame: bytes, owner: int) -> Listener:
     if not frame:
-        return Found(owner, None, "hangs up when it is asked what it is: an older service, or one that is busy")
+        return Listener(owner, None, "hangs up when it is asked what it is: an older service, or one that is busy")
     try:
         if frame[:4] != ANSWER or len(frame) > _MOST:
             raise ValueError
-        told = json.loads(frame[8:])["found"]
-        version, site, revision, facts = (str(told[name]) for name in About._fields[:4])
-        return Found(
-            owner, About(version, site, revision, facts, int(told["uid"]), int(told["pid"]), str(told.get("modes", "")))
+        fields = json.loads(frame[8:])["found"]
+        version, site, revision, facts = (str(fields[name]) for name in About._fields[:4])
+        return Listener(
+            owner,
+            About(version, site, revision, facts, int(fields["uid"]), int(fields["pid"]), str(fields.get("modes", ""))),
         )
     except (ValueError, KeyError, TypeError, RecursionError):
-        return Found(owner, None, "answers, but not as Maple's service does")
+        return Listener(owner, None, "answers, but not as Maple's service does")

@@ -39,8 +39,8 @@ MOST_SCRIPTS = 50  # versions with their scripts in one answer
 MOST_PARTS, MOST_VALUES, MOST_TEXT = 64, 1000, 1000
 MOST_LOOKED, MOST_PATH, MOST_FACTS, MOST_EXTRACT = 64, 4096, 160, 128 << 10
 SECONDS = 2.0
-Told = dict[str, Any]
-Question = Callable[[Store, int, Told], Any]
+Fields = dict[str, Any]
+Question = Callable[[Store, int, Fields], Any]
 
 
 class Learner(Protocol):
@@ -55,7 +55,7 @@ class Learner(Protocol):
 class Reading(Protocol):
     """Who knows which files are to be read."""
 
-    def take(self, uid: int, record: str) -> Told | None:
+    def take(self, uid: int, record: str) -> Fields | None:
         """Return what this uid's process should read now."""
 
     def later(self, uid: int, record: str) -> None:
@@ -96,84 +96,84 @@ class Questions:
     async def answer(self, kind: bytes, body: bytes, uid: int) -> bytes:
         """Return the frame that answers. Raises nothing that a question could cause."""
         try:
-            told = _object(body)
-            found = await self._heard(told, uid) if kind == TELL else await self._asked(told, uid)
-            text = json.dumps({"found": found}).encode()
+            fields = _object(body)
+            answer = await self._heard(fields, uid) if kind == TELL else await self._asked(fields, uid)
+            text = json.dumps({"found": answer}).encode()
             if len(text) > MOST_ANSWER:
                 raise Wrong("the answer is too long; ask for fewer versions")
         except Wrong as error:
             text = json.dumps({"wrong": str(error)}).encode()
         return ANSWER + len(text).to_bytes(4, "big") + text
 
-    async def _asked(self, told: Told, uid: int) -> Any:
-        if told.get("ask") == "reading":
-            return self._reading.take(uid, _text(told, "record"))
-        if told.get("ask") == "reading later":
-            return self._reading.later(uid, _text(told, "record"))
-        if told.get("ask") == "failures":
-            seen = _text(told, "seen")
-            return [list(one) for one in self._failing.take(uid, seen)] if self._failing is not None else []
-        question = _QUESTIONS.get(_text(told, "ask"))
+    async def _asked(self, fields: Fields, uid: int) -> Any:
+        if fields.get("ask") == "reading":
+            return self._reading.take(uid, _text(fields, "record"))
+        if fields.get("ask") == "reading later":
+            return self._reading.later(uid, _text(fields, "record"))
+        if fields.get("ask") == "failures":
+            seen = _text(fields, "seen")
+            return [list(failure) for failure in self._failing.take(uid, seen)] if self._failing is not None else []
+        question = _QUESTIONS.get(_text(fields, "ask"))
         if question is None:
             raise Wrong("unknown question; known are %s" % ", ".join(_QUESTIONS))
-        found = await self._read.ask(lambda store: _found(question, store, uid, told), SECONDS)
-        if found is None:
+        answer = await self._read.ask(lambda store: _found(question, store, uid, fields), SECONDS)
+        if answer is None:
             raise Wrong("the memory does not answer now; ask again later")
-        if isinstance(found, Wrong):
-            raise found
-        return found["is"]
+        if isinstance(answer, Wrong):
+            raise answer
+        return answer["is"]
 
-    async def _heard(self, told: Told, uid: int) -> Any:
-        if "alarms" in told:
-            alarms = [_alarm(row) for row in _list(told, "alarms", MOST_ALARMS)]
+    async def _heard(self, fields: Fields, uid: int) -> Any:
+        if "alarms" in fields:
+            alarms = [_alarm(row) for row in _list(fields, "alarms", MOST_ALARMS)]
             before = self._alarming.hold(uid, alarms) if self._alarming is not None else ()
             records = await self._read.ask(lambda store: store.records(uid, limit=MOST_GOING), SECONDS)
             return {"told": [list(row) for row in before], "running": any(map(_is_going, records or ()))}
-        if "reached" not in told:
-            return self._told(told, uid)
-        reached = _reached(_text(told, "record"), told["reached"], time.time())
+        if "reached" not in fields:
+            return self._told(fields, uid)
+        reached = _reached(_text(fields, "record"), fields["reached"], time.time())
         keeper = self._write or self._read
         return bool(await keeper.ask(lambda store: store.keep_reached(uid, reached), SECONDS))
 
-    def _told(self, told: Told, uid: int) -> bool:
-        parts = tuple(_part(one) for one in _list(told, "parts", MOST_PARTS))
-        values = tuple(_value(one) for one in _list(told, "values", MOST_VALUES))
-        looked = tuple(_looked(one) for one in _list(told, "looked", MOST_LOOKED))
-        read = _hashes(told["read"]) if "read" in told else None
-        record = _text(told, "record")
+    def _told(self, fields: Fields, uid: int) -> bool:
+        parts = tuple(_part(row) for row in _list(fields, "parts", MOST_PARTS))
+        values = tuple(_value(row) for row in _list(fields, "values", MOST_VALUES))
+        looked = tuple(_looked(row) for row in _list(fields, "looked", MOST_LOOKED))
+        read = _hashes(fields["read"]) if "read" in fields else None
+        record = _text(fields, "record")
         kept = self._learner.analysed(uid, record, parts, values, read)
         if kept or not parts:
             self._reading.done(uid, record, looked)
         return kept
 
 
-def _found(question: Question, store: Store, uid: int, told: Told) -> Told | Wrong:
+def _found(question: Question, store: Store, uid: int, fields: Fields) -> Fields | Wrong:
     """Return the answer, or what is wrong with the question: that is no fault of the store's."""
     try:
-        return {"is": question(store, uid, told)}
+        return {"is": question(store, uid, fields)}
     except Wrong as error:
         return error
     except NotKept:
         return Wrong("nothing of that form is kept")
 
 
-def _versions(store: Store, uid: int, told: Told) -> list[Told]:
+def _versions(store: Store, uid: int, fields: Fields) -> list[Fields]:
     """Of one lineage, or of all; with "scripts" true with their scripts."""
-    scripts = told.get("scripts") is True
-    most = _number(told, MOST_SCRIPTS if scripts else MOST_ROWS)
-    versions = store.versions(uid, _text(told, "lineage"), most)
+    scripts = fields.get("scripts") is True
+    most = _number(fields, MOST_SCRIPTS if scripts else MOST_ROWS)
+    versions = store.versions(uid, _text(fields, "lineage"), most)
     return [_version(version, scripts) for version in versions]
 
 
-def _one_version(store: Store, uid: int, told: Told) -> Told | None:
+def _one_version(store: Store, uid: int, fields: Fields) -> Fields | None:
     """With its script; None where it is no longer kept."""
-    version = store.version(uid, _text(told, "version"))
+    version = store.version(uid, _text(fields, "version"))
     return _version(version, True) if version else None
 
 
-def _records(store: Store, uid: int, told: Told) -> list[Told]:
+def _records(store: Store, uid: int, fields: Fields) -> list[Fields]:
     """Of one version, of one job, or all. A job's id may leave out the server of PBS, as users type it."""
-    version, job, most = _text(told, "version"), _text(told, "job"), _number(told, MOST_ROWS)
+    version, job, most = _text(fields, "version"), _text(fields, "job"), _number(fields, MOST_ROWS)
     records = store.records(uid, version, job, most)
     if job and "." not in job and not records:
         records = store.records(uid, version, job, most, server=False)
@@ -182,18 +182,18 @@ def _records(store: Store, uid: int, told: Told) -> list[Told]:
     return [_record(record) for record in records]
 
 
-def _decision(store: Store, uid: int, told: Told) -> Any:
+def _decision(store: Store, uid: int, fields: Fields) -> Any:
     """As `maple check --json` has it, None where it is gone."""
     try:
-        kept = store.decision(bytes.fromhex(_text(told, "decision")), uid)
+        kept = store.decision(bytes.fromhex(_text(fields, "decision")), uid)
         return json.loads(zlib.decompressobj().decompress(kept, MOST_ANSWER)) if kept else None
     except (ValueError, zlib.error):
         return None
 
 
-def _runs(store: Store, uid: int, told: Told) -> list[Told]:
+def _runs(store: Store, uid: int, fields: Fields) -> list[Fields]:
     """What one's own ended jobs asked for and used: of one name, or of all."""
-    runs = store.runs(uid, _text(told, "name"), _number(told, MOST_ROWS))
+    runs = store.runs(uid, _text(fields, "name"), _number(fields, MOST_ROWS))
     return [{**run._asdict(), "asked": {**run.asked._asdict(), "work": run.asked.work._asdict()}} for run in runs]
 
 
@@ -206,7 +206,7 @@ _QUESTIONS: dict[str, Question] = {
 }
 
 
-def _record(record: Record) -> Told:
+def _record(record: Record) -> Fields:
     outcome, reached = record.outcome, record.reached
     return {
         **record._asdict(),
@@ -215,7 +215,7 @@ def _record(record: Record) -> Told:
     }
 
 
-def _version(version: Version, script: bool) -> Told:
+def _version(version: Version, script: bool) -> Fields:
     made = {**version._asdict(), "script": version.script.decode("utf-8", "surrogateescape") if script else None}
     return {
         **made,
@@ -224,25 +224,25 @@ def _version(version: Version, script: bool) -> Told:
     }
 
 
-def _object(body: bytes) -> Told:
+def _object(body: bytes) -> Fields:
     try:
-        told = json.loads(body)
+        fields = json.loads(body)
     except (ValueError, RecursionError):
         raise Wrong("not JSON") from None
-    if not isinstance(told, dict):
+    if not isinstance(fields, dict):
         raise Wrong("not an object")
-    return told
+    return fields
 
 
-def _text(told: Told, key: str) -> str:
-    value = told.get(key, "")
+def _text(fields: Fields, key: str) -> str:
+    value = fields.get(key, "")
     if not isinstance(value, str) or len(value) > MOST_TEXT or "\0" in value or not _is_written(value, "strict"):
         raise Wrong("%s: not a text of at most %d characters" % (key, MOST_TEXT))
     return value
 
 
-def _number(told: Told, most: int) -> int:
-    value = told.get("limit", min(100, most))
+def _number(fields: Fields, most: int) -> int:
+    value = fields.get("limit", min(100, most))
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise Wrong("limit: not a number from 1")
     return min(value, most)
@@ -268,28 +268,28 @@ NUMBERS = ("step", "total", "began", "step_seconds", "checkpoint", "checkpoint_a
 MOST_NUMBER = 1e15
 
 
-def _reached(record: str, told: Any, at: float) -> Reached:
+def _reached(record: str, fields: Any, at: float) -> Reached:
     """Return how far a run came: numbers alone, which nothing can hide in."""
-    if not isinstance(told, dict) or not set(told) <= set(NUMBERS):
+    if not isinstance(fields, dict) or not set(fields) <= set(NUMBERS):
         raise Wrong("reached: not an object of %s" % ", ".join(NUMBERS))
-    for name, value in told.items():
+    for name, value in fields.items():
         whole = name in ("total", "checkpoint")
         fits = isinstance(value, int) or isinstance(value, float) and not whole
         if value is not None and (isinstance(value, bool) or not fits or not 0 <= value <= MOST_NUMBER):
             raise Wrong("reached: %s is no number of its kind" % name)
-    return Reached(record, "", at, **told)
+    return Reached(record, "", at, **fields)
 
 
-def _list(told: Told, key: str, most: int) -> list[list[Any]]:
-    value = told.get(key, [])
-    if not isinstance(value, list) or len(value) > most or not all(isinstance(one, list) for one in value):
+def _list(fields: Fields, key: str, most: int) -> list[list[Any]]:
+    value = fields.get(key, [])
+    if not isinstance(value, list) or len(value) > most or not all(isinstance(row, list) for row in value):
         raise Wrong("%s: not a list of at most %d lists" % (key, most))
     return value
 
 
-def _part(one: list[Any]) -> Part:
+def _part(row: list[Any]) -> Part:
     try:
-        kind, name, digest, (first, last) = one
+        kind, name, digest, (first, last) = row
     except (ValueError, TypeError):
         raise Wrong("a part is kind, name, hash, lines") from None
     texts = _texts((kind, name, digest))
@@ -298,35 +298,37 @@ def _part(one: list[Any]) -> Part:
     return Part(texts[0], texts[1], texts[2], (first, last))
 
 
-def _value(one: list[Any]) -> Value:
-    if len(one) != 6 or not _is_line(one[3]):
+def _value(row: list[Any]) -> Value:
+    if len(row) != 6 or not _is_line(row[3]):
         raise Wrong("a value is name, value, file, line, part, by")
-    name, value, file, part, by = _texts((*one[:3], *one[4:]))
-    return Value(name, masked(value), file, one[3], part, by)
+    name, value, file, part, by = _texts((*row[:3], *row[4:]))
+    return Value(name, masked(value), file, row[3], part, by)
 
 
-def _hashes(told: Any) -> tuple[str, ...]:
-    if not isinstance(told, list) or len(told) > MOST_PARTS:
+def _hashes(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or len(value) > MOST_PARTS:
         raise Wrong("read: not a list of at most %d hashes" % MOST_PARTS)
-    return tuple(_texts(tuple(told)))
+    return tuple(_texts(tuple(value)))
 
 
-def _looked(one: list[Any]) -> Looked:
+def _looked(row: list[Any]) -> Looked:
     """A file's path, facts, hash and extract; the front will be handed the first two, and takes no others."""
-    if len(one) != 4 or not all(isinstance(each, str) for each in one):
+    if len(row) != 4 or not all(isinstance(each, str) for each in row):
         raise Wrong("a file that was looked for is path, facts, hash, extract")
-    path, facts, digest, extract = one
+    path, facts, digest, extract = row
     if not 0 < len(path) < MOST_PATH or len(facts) >= MOST_FACTS or len(extract) > MOST_EXTRACT or len(digest) > 64:
         raise Wrong("a file that was looked for: too long")
-    if not _is_written(digest + extract) or any("\0" in one or max(one, default="") > "\xff" for one in (path, facts)):
+    if not _is_written(digest + extract) or any(
+        "\0" in text or max(text, default="") > "\xff" for text in (path, facts)
+    ):
         raise Wrong("a file that was looked for: not bytes without a NUL")
     return Looked(path, facts, digest, extract)
 
 
-def _texts(found: tuple[Any, ...]) -> list[str]:
-    if not all(isinstance(one, str) and len(one) <= MOST_TEXT and _is_written(one) for one in found):
+def _texts(values: tuple[Any, ...]) -> list[str]:
+    if not all(isinstance(text, str) and len(text) <= MOST_TEXT and _is_written(text) for text in values):
         raise Wrong("not texts of at most %d characters" % MOST_TEXT)
-    return list(found)
+    return list(values)
 
 
 def _is_written(text: str, bytes_: str = "surrogateescape") -> bool:

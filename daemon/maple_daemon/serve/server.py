@@ -44,16 +44,16 @@ class Server:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
 
-    def _come(self, one: socket.socket) -> None:
+    def _come(self, connection: socket.socket) -> None:
         """Take a connection in, or refuse it before it has cost anything."""
         try:
-            uid = uid_of(one)
+            uid = uid_of(connection)
             self._limits.enter(uid)
         except (Stranger, Busy, OSError) as error:
-            one.close()
+            connection.close()
             self._count("stranger" if isinstance(error, Stranger) else "busy")
             return
-        task = asyncio.get_running_loop().create_task(self._accepted(one))
+        task = asyncio.get_running_loop().create_task(self._accepted(connection))
         self._open.add(task)
         task.add_done_callback(lambda done: self._left(done, uid))
 
@@ -61,8 +61,8 @@ class Server:
         self._open.discard(task)
         self._limits.leave(uid)
 
-    async def _accepted(self, one: socket.socket) -> None:
-        reader, writer = await asyncio.open_unix_connection(sock=one)
+    async def _accepted(self, connection: socket.socket) -> None:
+        reader, writer = await asyncio.open_unix_connection(sock=connection)
         try:
             self._count(await self._connection(reader, writer))
         except (OSError, EOFError, asyncio.TimeoutError, asyncio.IncompleteReadError):
@@ -185,14 +185,14 @@ class Accepting:
     def _accept(self) -> None:
         for _ in range(AT_ONCE):
             try:
-                one, _ = self._listening.accept()
+                connection, _ = self._listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:  # no descriptor or memory is left: another time there may be
                 self._pause(error)
                 return
-            one.setblocking(False)
-            self._come(one)
+            connection.setblocking(False)
+            self._come(connection)
 
     def _pause(self, error: OSError) -> None:
         if self._loop.time() - self._said >= SAY_SECONDS:

@@ -60,7 +60,7 @@ class Service:
         self.handler.heard = self._heard
         self.journal = self._make_journal() if settings.store else None
         opens = (self._open_store, self._open_to_write) if settings.store else ()
-        self.keepers = [Keeper(one, self._complain) for one in opens]
+        self.keepers = [Keeper(opening, self._complain) for opening in opens]
         for keeper in self.keepers:
             keeper.refused = _refused
         if self.keepers and self.journal is not None:
@@ -71,7 +71,7 @@ class Service:
         self.recorder: Recorder | None = None
         self.failures: Failures | None = None
         self.alarms = Alarms()
-        self.readings = Readings(time.monotonic, frozenset(settings.admission.not_groups), told=self.metrics.remembered)
+        self.readings = Readings(time.monotonic, frozenset(settings.admission.not_groups), tell=self.metrics.remembered)
         if self.keepers:
             self.recorder = Recorder(
                 self.keepers[0], self.keepers[1], lambda: self.handler.in_force, self.metrics.remembered,
@@ -175,12 +175,12 @@ class Service:
         """Return the store, with what a service that was killed has left."""
         store = self._open_store()
         try:
-            found = self.journal.replay(store) if self.journal is not None else 0
+            replayed = self.journal.replay(store) if self.journal is not None else 0
         except BaseException:
             store.close()
             raise
-        if found:
-            log().info("found again", submissions=found)
+        if replayed:
+            log().info("found again", submissions=replayed)
         return store
 
     def _open_store(self) -> Store:
@@ -299,15 +299,15 @@ class News(NamedTuple):
 
     def heard(self, ends: Iterable[Outcome]) -> None:
         """Jobs have ended."""
-        told = list(ends)
-        self.failures.heard(told)
-        self.alarms.heard(told)
+        news = list(ends)
+        self.failures.heard(news)
+        self.alarms.heard(news)
 
 
-def _unexpected(loop: asyncio.AbstractEventLoop, told: dict[str, Any]) -> None:
+def _unexpected(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Say what went wrong where nobody waited for it, in one line without anybody's words."""
-    error = told.get("exception")
-    log().error("unexpected", what=told.get("message", ""), why=cause(error) if error else "")
+    error = context.get("exception")
+    log().error("unexpected", what=context.get("message", ""), why=cause(error) if error else "")
 
 
 def _refused(why: str) -> None:

@@ -108,17 +108,17 @@ _FABRICS = {"InfiniBand": "InfiniBand"}  # link_layer: with Ethernet it may be a
 def machine(asking: Asking, root: str = "/") -> Machine:
     """Return what is seen here. *root*: of the files, for tests."""
     modules, listed = modules_of(asking)
-    found = list(launchers(asking, several=_several(listed)))
+    programs = list(launchers(asking, several=_several(listed)))
     return Machine(
         host=shown(os.uname().nodename),
         os=os_of(text_of(os.path.join(root, "etc/os-release"))),
         interfaces=tuple(interfaces(os.path.join(root, "sys/class/net"))),
         fabric=fabric(os.path.join(root, "sys/class/infiniband")),
-        launchers=tuple(found),
+        launchers=tuple(programs),
         modules=modules,
         modules_name=shown(asking.environ.get("LMOD_SYSTEM_NAME", "")) if modules.startswith("Lmod") else "",
         pytorch=tuple(pytorch(listed)),
-        notes=tuple(_notes(found, listed)),
+        notes=tuple(_notes(programs, listed)),
     )
 
 
@@ -138,11 +138,11 @@ def interfaces(folder: str) -> Iterable[str]:
 
 def fabric(folder: str) -> str:
     """Return the fabric that all adapters with a link layer name, "" where they do not agree, or it is Ethernet."""
-    found = set()
+    fabrics = set()
     for adapter in entries_of(folder):
         for port in entries_of(os.path.join(folder, adapter, "ports")):
-            found.add(text_of(os.path.join(folder, adapter, "ports", port, "link_layer"), 64).strip())
-    return _FABRICS.get(found.pop(), "") if len(found) == 1 else ""
+            fabrics.add(text_of(os.path.join(folder, adapter, "ports", port, "link_layer"), 64).strip())
+    return _FABRICS.get(fabrics.pop(), "") if len(fabrics) == 1 else ""
 
 
 def launchers(asking: Asking, several: bool) -> Iterable[Launcher]:
@@ -158,9 +158,9 @@ def implementation(path: str, asking: Asking) -> str:
     """Return whose program an mpiexec is, by what it says and, where that is nothing, by where it lies."""
     if re.search(r"/(cray/pe/)?pals/", os.path.realpath(path)):
         return "PALS"
-    said = asking.said(path, "--version", limit=SMALL, errors_too=True)
-    found = {name for words, name in _SAYS.items() if words in said}
-    return found.pop() if len(found) == 1 else ""
+    output = asking.said(path, "--version", limit=SMALL, errors_too=True)
+    makers = {name for words, name in _SAYS.items() if words in output}
+    return makers.pop() if len(makers) == 1 else ""
 
 
 def modules_of(asking: Asking) -> tuple[str, list[str]]:
@@ -168,18 +168,18 @@ def modules_of(asking: Asking) -> tuple[str, list[str]]:
     environ = asking.environ
     lmod, tcl = environ.get("LMOD_CMD", ""), environ.get("MODULES_CMD", "")
     if os.path.isabs(lmod):
-        said = asking.said(lmod, "bash", "-t", "avail", limit=SMALL * 4, errors_too=True)
+        output = asking.said(lmod, "bash", "-t", "avail", limit=SMALL * 4, errors_too=True)
         number = environ.get("LMOD_VERSION", "")
-        return shown("Lmod %s" % number).strip(), _listed(said)
+        return shown("Lmod %s" % number).strip(), _listed(output)
     if os.path.isabs(tcl):
-        said = asking.said(tcl, "bash", "avail", "-t", limit=SMALL * 4, errors_too=True)
-        return "Environment Modules", _listed(said)
+        output = asking.said(tcl, "bash", "avail", "-t", limit=SMALL * 4, errors_too=True)
+        return "Environment Modules", _listed(output)
     return "", []
 
 
-def _listed(said: str) -> list[str]:
+def _listed(output: str) -> list[str]:
     """Return the modules of a terse list; a heading ends with a colon, a name without version with a slash."""
-    lines = (re.sub(r"\s*[(<][^()<>]*[)>]\s*$", "", line.strip()) for line in said.splitlines())
+    lines = (re.sub(r"\s*[(<][^()<>]*[)>]\s*$", "", line.strip()) for line in output.splitlines())
     return [line for line in lines if _MODULE.fullmatch(line) and not line.endswith(("/", ":"))]
 
 
@@ -189,8 +189,8 @@ def _several(listed: Iterable[str]) -> bool:
 
 def pytorch(listed: Iterable[str]) -> Iterable[str]:
     """Return the lines that load PyTorch, the last versions first."""
-    found = sorted({name for name in listed if _PYTORCH.search(name)}, key=_by_number, reverse=True)
-    return ["module load %s" % shlex.quote(name) for name in found[:_MOST_PYTORCH]]
+    modules = sorted({name for name in listed if _PYTORCH.search(name)}, key=_by_number, reverse=True)
+    return ["module load %s" % shlex.quote(name) for name in modules[:_MOST_PYTORCH]]
 
 
 def _by_number(name: str) -> list[tuple[int, str]]:

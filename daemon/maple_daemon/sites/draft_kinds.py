@@ -63,14 +63,14 @@ def kinds_of(nodes: Sequence[Seen]) -> list[Kind]:
     that makes too many kinds, partitions do not count, and then a feature that only some nodes of a kind have is left
     out, of every kind. GPUs that no node has are not known to be none.
     """
-    told = any(node.gpus for node in nodes)
-    nodes = nodes if told else [node._replace(gpus=None) for node in nodes]
+    counted = any(node.gpus for node in nodes)
+    nodes = nodes if counted else [node._replace(gpus=None) for node in nodes]
     groups = _split(nodes, lambda node: (frozenset(node.features), frozenset(node.places)))
     if len(groups) > MOST:
         groups = _split(nodes, lambda node: (frozenset(node.features), _unlike(node)))
     if len(groups) > MOST:
         groups = _split(nodes, _unlike)
-        partial = {one for group in groups for one in _some_have(group)}
+        partial = {feature for group in groups for feature in _some_have(group)}
         groups = [[node._replace(features=_without(node.features, partial)) for node in group] for group in groups]
     return _named([_kind(group) for group in groups])
 
@@ -134,9 +134,9 @@ def _kind(group: Sequence[Seen]) -> Kind:
 
 def maker(words: Iterable[str], forms: Mapping[str, re.Pattern[str]] = _ANYWHERE) -> str:
     """Return the maker that *words* (features, names) speak of, "" where none or several."""
-    said = [word.lower() for word in words]
-    found = {name for name, form in forms.items() for word in said if form.search(word)}
-    return found.pop() if len(found) == 1 else ""
+    small = [word.lower() for word in words]
+    makers = {name for name, form in forms.items() for word in small if form.search(word)}
+    return makers.pop() if len(makers) == 1 else ""
 
 
 def _named(kinds: Sequence[Kind]) -> list[Kind]:
@@ -146,11 +146,11 @@ def _named(kinds: Sequence[Kind]) -> list[Kind]:
     names = _apart(names, ["%scores" % (kind.first.cores or "") for kind in kinds])
     names = _apart(names, [_own(kind, kinds, lambda node: node.features) for kind in kinds])
     names = _apart(names, [_own(kind, kinds, lambda node: node.places) for kind in kinds])
-    found: list[Kind] = []
+    named: list[Kind] = []
     for index, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         alone = names.count(name) == 1
-        found.append(kind._replace(name=name if alone else "%s-%d" % (name, names[: index + 1].count(name))))
-    return found
+        named.append(kind._replace(name=name if alone else "%s-%d" % (name, names[: index + 1].count(name))))
+    return named
 
 
 def _plain(kind: Kind) -> str:

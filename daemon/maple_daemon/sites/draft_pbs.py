@@ -71,14 +71,14 @@ def _first(entries: Sequence[Entry]) -> Mapping[str, str] | None:
 
 def printed_by_qmgr(text: str) -> dict[str, dict[str, str]]:
     """Return the settings that `print server` gives: of each queue by its name, of the server by the empty one."""
-    found: dict[str, dict[str, str]] = {}
+    settings: dict[str, dict[str, str]] = {}
     for line in text.splitlines():
         setting = _SET.fullmatch(line.strip())
         if setting is None:
             continue
-        values, key = found.setdefault(setting[2] or "", {}), setting[3]
+        values, key = settings.setdefault(setting[2] or "", {}), setting[3]
         values[key] = "%s,%s" % (values[key], setting[5]) if setting[4] == "+=" and key in values else setting[5]
-    return found
+    return settings
 
 
 class Host(NamedTuple):
@@ -91,16 +91,16 @@ class Host(NamedTuple):
 
 def hosts(entries: Iterable[Entry]) -> tuple[list[Host], bool]:
     """Return the hosts, each with what all its vnodes have together, and whether every vnode could be read."""
-    found: dict[str, Host] = {}
+    by_name: dict[str, Host] = {}
     complete = True
     for entry in entries:
         host = _vnode(entry.values, entry.name)
         if host is None:
             complete = False
             continue
-        known = found.get(host.seen.name)
-        found[host.seen.name] = _together(known, host) if known else host
-    return list(found.values()), complete
+        known = by_name.get(host.seen.name)
+        by_name[host.seen.name] = _together(known, host) if known else host
+    return list(by_name.values()), complete
 
 
 def serving(hosts: Sequence[Host], queues: Mapping[str, Mapping[str, str]]) -> list[Seen]:
@@ -158,13 +158,13 @@ def _features(own: Mapping[str, str]) -> Iterable[str]:
 
 def _together(known: Host, other: Host) -> Host:
     """Return a host of two vnodes: they share it, so what they have is added up."""
-    one, more = known.seen, other.seen
-    seen = one._replace(
-        gpus=_sum(one.gpus, more.gpus),
-        gpu_types=tuple(dict.fromkeys((*one.gpu_types, *more.gpu_types))),
-        allocatable=_sum(one.allocatable, more.allocatable),
-        memory=_sum(one.memory, more.memory),
-        features=tuple(dict.fromkeys((*one.features, *more.features))),
+    first, more = known.seen, other.seen
+    seen = first._replace(
+        gpus=_sum(first.gpus, more.gpus),
+        gpu_types=tuple(dict.fromkeys((*first.gpu_types, *more.gpu_types))),
+        allocatable=_sum(first.allocatable, more.allocatable),
+        memory=_sum(first.memory, more.memory),
+        features=tuple(dict.fromkeys((*first.features, *more.features))),
     )
     return Host(seen, known.queues | other.queues, known.listed | other.listed)
 
@@ -200,11 +200,11 @@ def _each_user(text: str) -> int | None:
 
 
 def _access(values: Mapping[str, str]) -> str:
-    said = []
+    lists = []
     for kind in ("user", "group", "host"):
         if _true(values.get("acl_%s_enable" % kind)):
-            said.append("acl_%ss=%s" % (kind, values.get("acl_%ss" % kind, "?")))
-    return shown(" ".join(said))
+            lists.append("acl_%ss=%s" % (kind, values.get("acl_%ss" % kind, "?")))
+    return shown(" ".join(lists))
 
 
 def _state(values: Mapping[str, str]) -> Iterable[str]:

@@ -71,33 +71,33 @@ def partitions(text: str, select: str = "") -> tuple[list[Place], bool]:
 
 def _partition(line: str, select: str) -> Place | None:
     pairs = [word.split("=", 1) for word in line.split() if "=" in word]
-    said = {key: value for key, value in reversed(pairs)}  # of a key that is there twice the first counts
-    name = said.get("PartitionName", "")
+    fields = {key: value for key, value in reversed(pairs)}  # of a key that is there twice the first counts
+    name = fields.get("PartitionName", "")
     if not is_name(name):
         return None
-    least, most = count(said.get("MinNodes", "")), count(said.get("MaxNodes", ""))
+    least, most = count(fields.get("MinNodes", "")), count(fields.get("MaxNodes", ""))
     return Place(
         name,
         "partition",
-        default=said.get("Default") == "YES",
-        shared=_shared(_sharing(said), select),
-        access=_access(said),
+        default=fields.get("Default") == "YES",
+        shared=_shared(_sharing(fields), select),
+        access=_access(fields),
         min_nodes=least if least and least > 1 else None,
         max_nodes=most or None,
-        max_walltime=of_clock(said.get("MaxTime", "")),
-        default_walltime=of_clock(said.get("DefaultTime", "")),
-        notes=tuple(_state(said)),
+        max_walltime=of_clock(fields.get("MaxTime", "")),
+        default_walltime=of_clock(fields.get("DefaultTime", "")),
+        notes=tuple(_state(fields)),
     )
 
 
-def _sharing(said: Mapping[str, str]) -> str:
+def _sharing(fields: Mapping[str, str]) -> str:
     """Return what a partition says of sharing nodes in OverSubscribe's words, EXCLUSIVE too, whatever the release.
 
     26.05 says it in a field of its own, NODE or TOPO (a whole block of the topology), beside OverSubscribe=NO.
     """
-    if said.get("Exclusive") in ("NODE", "TOPO"):
+    if fields.get("Exclusive") in ("NODE", "TOPO"):
         return "EXCLUSIVE"
-    return said.get("OverSubscribe", said.get("Shared", ""))
+    return fields.get("OverSubscribe", fields.get("Shared", ""))
 
 
 def _shared(word: str, select: str) -> bool | None:
@@ -107,18 +107,18 @@ def _shared(word: str, select: str) -> bool | None:
     return True if word.startswith(("YES", "FORCE")) or (word == "NO" and select.startswith("select/cons_")) else None
 
 
-def _access(said: Mapping[str, str]) -> str:
+def _access(fields: Mapping[str, str]) -> str:
     keys = ("AllowGroups", "AllowAccounts", "AllowQos", "DenyAccounts", "DenyQos", "AllocNodes")
-    words = ["%s=%s" % (key, shown(said[key])) for key in keys if said.get(key, "") not in _NOT_SET]
-    words += ["%s=YES" % key for key in ("RootOnly", "ReqResv") if said.get(key) == "YES"]
+    words = ["%s=%s" % (key, shown(fields[key])) for key in keys if fields.get(key, "") not in _NOT_SET]
+    words += ["%s=YES" % key for key in ("RootOnly", "ReqResv") if fields.get(key) == "YES"]
     return shown(" ".join(words))
 
 
-def _state(said: Mapping[str, str]) -> Iterable[str]:
-    if said.get("State", "UP") != "UP":
-        yield "State=%s when this was drafted" % shown(said["State"])
-    if said.get("QoS", "") not in _NOT_SET:
-        yield "its own QOS %s may limit it further" % shown(said["QoS"])
+def _state(fields: Mapping[str, str]) -> Iterable[str]:
+    if fields.get("State", "UP") != "UP":
+        yield "State=%s when this was drafted" % shown(fields["State"])
+    if fields.get("QoS", "") not in _NOT_SET:
+        yield "its own QOS %s may limit it further" % shown(fields["QoS"])
 
 
 def qos_said(asking: Asking, config: Mapping[str, str]) -> tuple[list[Place], set[str]]:
@@ -136,29 +136,29 @@ def qos_said(asking: Asking, config: Mapping[str, str]) -> tuple[list[Place], se
 
 def qos(text: str) -> tuple[list[Place], set[str]]:
     """Return the QOS of `sacctmgr -n -P`, one a line, and `nodes` or `time` where a flag lets one exceed that limit."""
-    found, bends = [], set()
+    places, bends = [], set()
     for line in text.splitlines():
         fields = line.split("|")
         if len(fields) != len(_QOS) or not is_name(fields[0]):
             continue
-        said = dict(zip(_QOS, fields, strict=True))
-        bends |= {"nodes"} if re.search("PartitionM(ax|in)Nodes", said["flags"]) else set()
-        bends |= {"time"} if "PartitionTimeLimit" in said["flags"] else set()
-        most, least = tres(said["maxtres"]), tres(said["mintres"])
-        found.append(
+        row = dict(zip(_QOS, fields, strict=True))
+        bends |= {"nodes"} if re.search("PartitionM(ax|in)Nodes", row["flags"]) else set()
+        bends |= {"time"} if "PartitionTimeLimit" in row["flags"] else set()
+        most, least = tres(row["maxtres"]), tres(row["mintres"])
+        places.append(
             Place(
-                said["name"],
+                row["name"],
                 "qos",
-                notes=() if "DenyOnLimit" in said["flags"] else ("a job beyond its limits waits, and is not refused",),
+                notes=() if "DenyOnLimit" in row["flags"] else ("a job beyond its limits waits, and is not refused",),
                 min_nodes=least.get("node"),
                 max_nodes=most.get("node"),
-                max_walltime=of_clock(said["maxwall"]),
+                max_walltime=of_clock(row["maxwall"]),
                 max_gpus=most.get("gres/gpu"),
-                max_running=count(said["maxjobspu"]),
-                max_submitted=count(said["maxsubmitjobspu"]),
+                max_running=count(row["maxjobspu"]),
+                max_submitted=count(row["maxsubmitjobspu"]),
             )
         )
-    return found, bends
+    return places, bends
 
 
 def tres(text: str) -> dict[str, int]:
@@ -171,8 +171,8 @@ def _bent(place: Place, bends: set[str]) -> Place:
     """A limit that a QOS may exceed proves nothing of a job, so it is only told."""
     notes = list(place.notes)
     if "nodes" in bends:
-        told = (("min_nodes", place.min_nodes), ("max_nodes", place.max_nodes))
-        notes += ["some QOS may exceed %s = %d" % (key, value) for key, value in told if value is not None]
+        limits = (("min_nodes", place.min_nodes), ("max_nodes", place.max_nodes))
+        notes += ["some QOS may exceed %s = %d" % (key, value) for key, value in limits if value is not None]
         place = place._replace(min_nodes=None, max_nodes=None)
     if "time" in bends and place.max_walltime is not None:
         notes.append("some QOS may exceed max_walltime = %d s" % place.max_walltime)
@@ -186,9 +186,10 @@ def _set(value: str | None) -> list[str]:
 
 def _notes(config: Mapping[str, str], plugins: list[str], private: list[str]) -> Iterable[str]:
     if plugins:
-        said = ", ".join(plugins)
+        listed = ", ".join(plugins)
         yield (
-            "what the submission plug-ins (%s) demand, refuse or choose: [demand], [refusal], default_partition" % said
+            "what the submission plug-ins (%s) demand, refuse or choose: [demand], [refusal], default_partition"
+            % listed
         )
     if private:
         yield "what PrivateData = %s hides from the user who drafted this" % ",".join(private)
@@ -220,13 +221,13 @@ def nodes_said(asking: Asking) -> tuple[list[Seen], bool, str]:
 def _rows(text: str) -> Sequence[Mapping[str, Any]]:
     """Return the nodes of an answer in JSON, [] where it is not of the form that is known."""
     try:
-        told = json.loads(text) if text else None
+        answer = json.loads(text) if text else None
     except (ValueError, RecursionError):
         return []
-    groups = told.get("sinfo") if isinstance(told, dict) else None
+    groups = answer.get("sinfo") if isinstance(answer, dict) else None
     if isinstance(groups, list):
         return [row for group in groups if isinstance(group, dict) for row in _of_group(group)]
-    rows = told.get("nodes") if isinstance(told, dict) else None
+    rows = answer.get("nodes") if isinstance(answer, dict) else None
     right = isinstance(rows, list) and all(isinstance(row, dict) and "gres" in row for row in rows)
     return rows if right else []  # type: ignore[return-value]
 
@@ -249,10 +250,10 @@ def _of_group(group: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _below(group: Mapping[str, Any], *keys: str) -> Any:
-    found: Any = group
+    value: Any = group
     for key in keys:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _same(range_of_it: object) -> int | None:
@@ -263,18 +264,18 @@ def _same(range_of_it: object) -> int | None:
 
 def _merged(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Seen], bool]:
     """Return a node for each name, for the table has a row for each partition of a node."""
-    found: dict[str, Seen] = {}
+    by_name: dict[str, Seen] = {}
     complete = True
     for row in rows:
         node = node_of(row)
         if node is None:
             complete = False
-        elif node.name in found:
-            known = found[node.name]
-            found[node.name] = known._replace(places=tuple(dict.fromkeys((*known.places, *node.places))))
+        elif node.name in by_name:
+            known = by_name[node.name]
+            by_name[node.name] = known._replace(places=tuple(dict.fromkeys((*known.places, *node.places))))
         else:
-            found[node.name] = node
-    return list(found.values()), complete
+            by_name[node.name] = node
+    return list(by_name.values()), complete
 
 
 def node_of(row: Mapping[str, Any]) -> Seen | None:
@@ -298,7 +299,7 @@ def node_of(row: Mapping[str, Any]) -> Seen | None:
         allocatable,
         threads,
         count(row.get("real_memory"), 1 << 40),
-        tuple(one for one in names(row.get("features")) if one not in ("null", "N/A")),
+        tuple(feature for feature in names(row.get("features")) if feature not in ("null", "N/A")),
         str(row.get("architecture") or "") if is_name(row.get("architecture")) else "",
     )
 
@@ -312,9 +313,9 @@ def gres_gpus(gres: object) -> tuple[int | None, tuple[str, ...]]:
         return None, ()
     total, types = 0, []
     bare = re.sub(r"\([^()]*\)", "", gres.replace("gres/", ""))
-    for one in (word for word in bare.split(",") if word.split(":")[0].split("=")[0] == "gpu"):
+    for resource in (word for word in bare.split(",") if word.split(":")[0].split("=")[0] == "gpu"):
         form = re.fullmatch(
-            r"gpu(?::(?P<type>[A-Za-z_][\w.+-]{0,60}|\d[\w.+-]*[A-Za-z_.+-][\w.+-]*))?:(?P<n>\d{1,4})", one
+            r"gpu(?::(?P<type>[A-Za-z_][\w.+-]{0,60}|\d[\w.+-]*[A-Za-z_.+-][\w.+-]*))?:(?P<n>\d{1,4})", resource
         )
         if form is None:
             return None, ()

@@ -55,7 +55,7 @@ _LEFT = (
 def text_of(system: System, here: Machine, site_id: str, today: datetime.date, silent: Sequence[str] = ()) -> str:
     """Return the site file of these values. *silent*: what did not answer."""
     kinds = kinds_of(system.nodes)
-    unknown = [*_unknown(system, kinds), *system.notes, *here.notes, *("no answer: %s" % one for one in silent)]
+    unknown = [*_unknown(system, kinds), *system.notes, *here.notes, *("no answer: %s" % command for command in silent)]
     blocks = [
         _head(system, kinds, site_id, today, unknown),
         _scheduler(system, here),
@@ -73,7 +73,9 @@ def text_of(system: System, here: Machine, site_id: str, today: datetime.date, s
         "    maple admin install --prefix /opt/maple --bin /opt/maple/bin --site %s --mode observe" % site_id,
         "or, where Maple is installed for it: maple site apply %s.toml --prefix /opt/maple" % site_id,
     ]
-    return file_of(head, blocks, ["To be said by the administrator:", *("  - %s" % one for one in (*unknown, *_LEFT))])
+    return file_of(
+        head, blocks, ["To be said by the administrator:", *("  - %s" % line for line in (*unknown, *_LEFT))]
+    )
 
 
 def _head(system: System, kinds: Sequence[Kind], site_id: str, today: datetime.date, unknown: Sequence[str]) -> Block:
@@ -130,14 +132,16 @@ def _detection(system: System, here: Machine) -> Iterator[Block]:
 
 def _node(kind: Kind, scheduler: str) -> Block:
     first, slurm = kind.first, scheduler == "slurm"
-    told = "GRES" if slurm else "resources_available.ngpus"
+    place = "GRES" if slurm else "resources_available.ngpus"
     entries = []
     if kind.gpus is not None:
-        entries.append(Entry("gpus", kind.gpus, told if kind.gpus else "no GPU in its %s, as in that of others" % told))
+        entries.append(
+            Entry("gpus", kind.gpus, place if kind.gpus else "no GPU in its %s, as in that of others" % place)
+        )
     if kind.vendor:
         entries.append(Entry("gpu_vendor", kind.vendor, "by the name of the GPU"))
     if kind.gpu_type:
-        entries.append(Entry("gpu_type", kind.gpu_type, "of its %s" % told if slurm else "a resource of the node"))
+        entries.append(Entry("gpu_type", kind.gpu_type, "of its %s" % place if slurm else "a resource of the node"))
     if slurm and first.cores:
         entries.append(Entry("cores", first.cores, "sockets by cores of a socket"))
         if first.allocatable:
@@ -152,8 +156,8 @@ def _node(kind: Kind, scheduler: str) -> Block:
         entries.append(Entry("features", list(kind.features), "AvailableFeatures"))
     entries.append(Entry("count", len(kind.nodes), _span(kind)))
     if not slurm:
-        said = ["ncpus = %d" % first.allocatable] if first.allocatable else []
-        entries += [Entry("says", "; ".join([*said, *kind.features]))] if said or kind.features else []
+        cpus = ["ncpus = %d" % first.allocatable] if first.allocatable else []
+        entries += [Entry("says", "; ".join([*cpus, *kind.features]))] if cpus or kind.features else []
     notes = []
     if not kind.sure:
         entries.append(Entry("confidence", "low", "proves nothing until somebody says whose GPUs these are"))
@@ -216,17 +220,17 @@ def _of_host(here: Machine) -> Iterator[Block]:
 def _sources(blocks: Sequence[Block], system: System, here: Machine, today: datetime.date) -> list[Block]:
     """Return a table for each source that an entry names."""
     lists = [entry.value for block in blocks for entry in block.entries if entry.key == "source"]
-    cited = {name for one in lists if isinstance(one, list) for name in one}
-    found = []
-    for name in (one for one in (_SERVER, _NODES, _PLACES, _QOS, _HOST) if one in cited):
+    cited = {name for source in lists if isinstance(source, list) for name in source}
+    tables = []
+    for name in (source for source in (_SERVER, _NODES, _PLACES, _QOS, _HOST) if source in cited):
         where = system.nodes_by if name == _NODES else _WHERE.get((system.scheduler, name), _OF_HOST)
         title = "what %s said on %s" % (
             "its files and commands" if name == _HOST else "the scheduler",
             here.host or "?",
         )
         entries = [Entry("title", title), Entry("where", where), Entry("date", today.isoformat())]
-        found.append(Block(("sources", name), [*entries, Entry("kind", "center")]))
-    return found
+        tables.append(Block(("sources", name), [*entries, Entry("kind", "center")]))
+    return tables
 
 
 def _unknown(system: System, kinds: Sequence[Kind]) -> Iterator[str]:
@@ -278,7 +282,7 @@ def seconds(value: int) -> str:
 def _block(block: Block) -> str:
     lines = [_comment(note) for note in block.notes]
     if block.path:
-        name = ".".join(_key(one) for one in block.path)
+        name = ".".join(_key(part) for part in block.path)
         lines.append("[[%s]]" % name if block.each else "[%s]" % name)
     for entry in block.entries:
         lines += _line(entry)
@@ -312,7 +316,7 @@ def _value(value: Value) -> str:
         return value.isoformat()
     if isinstance(value, str):
         return _text(value)
-    words = [_text(one) for one in value]
+    words = [_text(item) for item in value]
     line = "[%s]" % ", ".join(words)
     return line if len(line) <= _WIDE else "[\n%s]" % "".join("    %s,\n" % word for word in words)
 

@@ -111,8 +111,8 @@ def is_name(text: object) -> bool:
 
 def names(texts: object) -> tuple[str, ...]:
     """Return the names among *texts*, a list or words with commas between, each once; none for what nobody set."""
-    found = texts.split(",") if isinstance(texts, str) else texts if isinstance(texts, list) else []
-    return tuple(dict.fromkeys(one for one in found if is_name(one)))
+    words = texts.split(",") if isinstance(texts, str) else texts if isinstance(texts, list) else []
+    return tuple(dict.fromkeys(word for word in words if is_name(word)))
 
 
 def shown(text: str) -> str:

@@ -20,7 +20,7 @@ def page(site: Site, sources: Mapping[str, Source] = {}) -> str:
 
     *sources*: where its file has the facts from, by their names there.
     """
-    return "\n".join([*_lines(site), *_block("Sources", [_source(*one) for one in sources.items()])]) + "\n"
+    return "\n".join([*_lines(site), *_block("Sources", [_source(*pair) for pair in sources.items()])]) + "\n"
 
 
 def _source(name: str, source: Source) -> str:
@@ -141,11 +141,11 @@ def differences(old: Site, new: Site) -> list[str]:
 def _facts(value: Any, at: str) -> Iterator[tuple[str, str]]:
     """Yield every known fact with its key; an entry of a list goes by its name."""
     if isinstance(value, dict):
-        for key, one in value.items():
-            if key not in NO_FACTS and not at.endswith(".%s" % one):  # an entry's own name stands in its key
-                yield from _facts(one, "%s.%s" % (at, key) if at else key)
+        for key, item in value.items():
+            if key not in NO_FACTS and not at.endswith(".%s" % item):  # an entry's own name stands in its key
+                yield from _facts(item, "%s.%s" % (at, key) if at else key)
     elif isinstance(value, list) and value and isinstance(value[0], dict):
-        for one in value:
-            yield from _facts(one, "%s.%s" % (at, one.get("key") or one["name"]))
+        for item in value:
+            yield from _facts(item, "%s.%s" % (at, item.get("key") or item["name"]))
     elif value not in ("", None, []):
         yield at, str(value)

@@ -19,7 +19,7 @@ from maple_agents.ask.sites.model import SiteFile
 from maple_submit_filter.site import facts
 from pydantic import BaseModel
 
-FILTER, AGENTS = (Path(next(iter(one.__path__))) for one in (maple_submit_filter, maple_agents))
+FILTER, AGENTS = (Path(next(iter(package.__path__))) for package in (maple_submit_filter, maple_agents))
 OF_EVERY_FACT = frozenset(("source", "confidence", "checked", "says"))  # shown beside the fact, and weighed with it
 ROOMS = ("play", "launchers", "plan", "cures", "repair", "request")
 SHAPES = (
@@ -72,7 +72,7 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     """Return the table that a field holds one or many of, None for a plain value."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for argument in typing.get_args(annotation) if (found := _model_in(argument)) is not None), None)
+    return next((table for argument in typing.get_args(annotation) if (table := _model_in(argument)) is not None), None)
 
 
 def _use(key: str, name: str) -> Use:
@@ -91,12 +91,12 @@ def _use(key: str, name: str) -> Use:
 def _carriers() -> Mapping[str, frozenset[str]]:
     """Return for each fact of the snapshot the names of the schema's fields that it is made from."""
     tree = ast.parse((AGENTS / "ask" / "sites" / "facts.py").read_text())
-    helpers = {one.name: _attributes(one) for one in tree.body if isinstance(one, ast.FunctionDef)}
-    for one in (node for node in ast.walk(tree) if isinstance(node, ast.Assign)):
-        for target in one.targets:
-            helpers.setdefault(getattr(target, "id", ""), _attributes(one.value))
+    helpers = {function.name: _attributes(function) for function in tree.body if isinstance(function, ast.FunctionDef)}
+    for statement in (node for node in ast.walk(tree) if isinstance(node, ast.Assign)):
+        for target in statement.targets:
+            helpers.setdefault(getattr(target, "id", ""), _attributes(statement.value))
     made = {shape.__name__: shape._fields for shape in SHAPES}
-    found: dict[str, frozenset[str]] = {}
+    carriers: dict[str, frozenset[str]] = {}
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
         fields = made.get(getattr(call.func, "id", ""), ())
         for name, value in [
@@ -105,10 +105,10 @@ def _carriers() -> Mapping[str, frozenset[str]]:
         ]:
             called = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
             names = _attributes(value).union(
-                *(helpers.get(one, frozenset()) for one in called - {"_kind", "_partition"})
+                *(helpers.get(other, frozenset()) for other in called - {"_kind", "_partition"})
             )
-            found[name] = found.get(name, frozenset()) | names
-    return found
+            carriers[name] = carriers.get(name, frozenset()) | names
+    return carriers
 
 
 def _attributes(tree: ast.AST) -> frozenset[str]:
@@ -123,14 +123,14 @@ def _rules() -> Mapping[str, frozenset[str]]:
     """Return for each rule the attributes that it reads, itself or by the functions of the rules' own helpers."""
     folder = FILTER / "rules"
     helpers = _functions(folder / "limits.py", FILTER / "cures" / "places.py", FILTER / "site" / "facts.py")
-    found = {}
-    for path in sorted(folder.glob("*/mpl*.py"), key=lambda one: one.name):
+    read = {}
+    for path in sorted(folder.glob("*/mpl*.py"), key=lambda file: file.name):
         tree = ast.parse(path.read_text())
         names = {name.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for name in node.names}
         methods = {attribute for attribute in _attributes(tree) if attribute in helpers}
         called = [helpers[name] for name in names | methods if name in helpers]
-        found[path.name[:6].upper()] = _attributes(tree).union(*called)
-    return found
+        read[path.name[:6].upper()] = _attributes(tree).union(*called)
+    return read
 
 
 def _functions(*paths: Path) -> Mapping[str, frozenset[str]]:
@@ -147,7 +147,7 @@ def _functions(*paths: Path) -> Mapping[str, frozenset[str]]:
         for name, node in nodes.items()
     }
     for _ in range(4):  # calls are no deeper
-        read = {name: read[name].union(*(read[one] for one in calls[name])) for name in read}
+        read = {name: read[name].union(*(read[callee] for callee in calls[name])) for name in read}
     return read
 
 

@@ -136,8 +136,8 @@ class PostgresqlRunner:
 
     def _connected(self) -> psycopg.Connection[Any]:
         with self._told():
-            told = {key: value for key, value in _ALIVE.items() if key not in self._url}
-            made = self._psycopg.connect(self._url, autocommit=True, application_name="maple", **told)  # type: ignore[arg-type]
+            options = {key: value for key, value in _ALIVE.items() if key not in self._url}
+            made = self._psycopg.connect(self._url, autocommit=True, application_name="maple", **options)  # type: ignore[arg-type]
             _hurry(made, STATEMENT)
             return made
 
@@ -156,8 +156,8 @@ class PostgresqlRunner:
         each = " + ".join("pg_column_size(%s)" % column for column in columns)
         asked = "SELECT COALESCE(SUM(%s), 0) + %d * COUNT(*) FROM %s" % (each, _OF_A_ROW, table)
         with self._told(), self._patiently() as connection:
-            found = connection.execute(asked.encode()).fetchone()
-        return int(found[0]) if found else 0
+            row = connection.execute(asked.encode()).fetchone()
+        return int(row[0]) if row else 0
 
     def _wrong(self, table: str) -> str:
         try:
@@ -204,8 +204,8 @@ class PostgresqlRunner:
             raise NotKept("%s: not kept: %s" % (self.name, _line(error))) from error
         except self._psycopg.Error as error:
             at_fault = (error.sqlstate or "")[:2] in _AT_FAULT or isinstance(error, self._psycopg.DataError)
-            said = "%s: %s%s" % (self.name, "not kept: " if at_fault else "", _line(error))
-            raise (NotKept if at_fault else StoreError)(said) from None
+            text = "%s: %s%s" % (self.name, "not kept: " if at_fault else "", _line(error))
+            raise (NotKept if at_fault else StoreError)(text) from None
         except OSError as error:
             raise StoreError("%s: %s" % (self.name, _line(error))) from error
 
@@ -213,15 +213,15 @@ class PostgresqlRunner:
 def _name(module: Any, url: str) -> str:
     """Return the address as it may be shown: which server and database. Raises `StoreError`."""
     try:
-        told = module.conninfo.conninfo_to_dict(url)
+        parts = module.conninfo.conninfo_to_dict(url)
     except module.Error:  # what it complains of may quote the address
         raise StoreError("the address of the store is no postgresql:// address that libpq reads") from None
-    if told.get("password") or told.get("sslpassword"):
+    if parts.get("password") or parts.get("sslpassword"):
         raise StoreError(
             "the address of the store holds a password; put it in a file that only the service reads, "
             "and name that: postgresql://USER@HOST/DATABASE?passfile=/etc/maple/pgpass"
         )
-    return "postgresql://%s/%s" % (told.get("host", ""), told.get("dbname", ""))
+    return "postgresql://%s/%s" % (parts.get("host", ""), parts.get("dbname", ""))
 
 
 def _hurry(connection: Any, milliseconds: int) -> None:

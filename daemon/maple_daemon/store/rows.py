@@ -17,43 +17,43 @@ MOST_SCRIPT = 4 << 20  # bytes of a script that is read back
 
 def of_version(version: Version) -> tuple[object, ...]:
     """Return id, uid, lineage, at, the rest as JSON, and the script compressed."""
-    told = version._replace(script=b"")._asdict()
-    told["parts"] = [list(part) for part in version.parts]
-    told["values"] = [list(value) for value in version.values]
-    del told["script"]
-    return version.id, version.uid, version.lineage, version.at, _json(told), zlib.compress(version.script, 6)
+    fields = version._replace(script=b"")._asdict()
+    fields["parts"] = [list(part) for part in version.parts]
+    fields["values"] = [list(value) for value in version.values]
+    del fields["script"]
+    return version.id, version.uid, version.lineage, version.at, _json(fields), zlib.compress(version.script, 6)
 
 
 def version(row: Sequence[Any]) -> Version | None:
     """Return the version of a row (told, script), None where it cannot be read."""
     try:
-        told = json.loads(row[0])
+        fields = json.loads(row[0])
         unpacked = zlib.decompressobj()
         script = unpacked.decompress(bytes(row[1]), MOST_SCRIPT)
         if unpacked.unconsumed_tail or not unpacked.eof:
             return None
-        told["parts"] = tuple(Part(kind, name, digest, tuple(lines)) for kind, name, digest, lines in told["parts"])
-        told["values"] = tuple(Value(*one) for one in told["values"])
-        told["argv"] = tuple(told["argv"])
-        return Version(**{**told, "script": script})
+        fields["parts"] = tuple(Part(kind, name, digest, tuple(lines)) for kind, name, digest, lines in fields["parts"])
+        fields["values"] = tuple(Value(*entry) for entry in fields["values"])
+        fields["argv"] = tuple(fields["argv"])
+        return Version(**{**fields, "script": script})
     except (ValueError, TypeError, KeyError, zlib.error):
         return None
 
 
 def of_record(record: Record) -> tuple[object, ...]:
     """Return id, uid, version, at, job, and all of it as JSON; how it ended and how far it came have their own rows."""
-    told = record._replace(outcome=None)._asdict()
-    del told["reached"]
-    return record.id, record.uid, record.version, record.at, record.job, _json(told)
+    fields = record._replace(outcome=None)._asdict()
+    del fields["reached"]
+    return record.id, record.uid, record.version, record.at, record.job, _json(fields)
 
 
 def record(row: Sequence[Any]) -> Record | None:
     """Return the record of a row (told, job, and what is told of outcome and progress), None if it cannot be read."""
     try:
-        told = json.loads(row[0])
-        told["codes"] = tuple(told["codes"])
-        told["keys"] = tuple((code, fact) for code, fact in told.get("keys", ()))
-        made = Record(**told)._replace(job=row[1])
+        fields = json.loads(row[0])
+        fields["codes"] = tuple(fields["codes"])
+        fields["keys"] = tuple((code, fact) for code, fact in fields.get("keys", ()))
+        made = Record(**fields)._replace(job=row[1])
         how_far = reached((row[3],)) if len(row) > 3 and row[3] else None
         return made._replace(outcome=outcome((row[2],)) if row[2] else None, reached=how_far)
     except (ValueError, TypeError, KeyError):
@@ -92,8 +92,8 @@ def ended(row: Sequence[Any]) -> Outcome | None:
     return made if made is None or made.ended else made._replace(ended=float(row[1]), started=None)
 
 
-def _json(told: object) -> str:
-    return json.dumps(told, separators=(",", ":"), sort_keys=True)
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)
 
 
 class Change(NamedTuple):

@@ -38,8 +38,8 @@ class SqlStore:
 
     def decision(self, key: bytes, uid: int) -> bytes | None:
         """Return what was decided of exactly this submission."""
-        found = self._run.rows("SELECT learnt FROM decisions WHERE key = ? AND uid = ?", (key, uid))
-        return bytes(found[0][0]) if found else None
+        result = self._run.rows("SELECT learnt FROM decisions WHERE key = ? AND uid = ?", (key, uid))
+        return bytes(result[0][0]) if result else None
 
     def keep_decision(self, key: bytes, uid: int, learnt: bytes, at: float) -> None:
         """Remember a decision."""
@@ -53,25 +53,25 @@ class SqlStore:
 
     def renew_version(self, version: Version) -> bool:
         """Put what is known of a version now in place of what was."""
-        told = rows.of_version(version)
+        row = rows.of_version(version)
         change = "UPDATE versions SET told = ? WHERE id = ? AND uid = ?"
         where = (version.id, version.uid)
         if not self._run.rows("SELECT 1 FROM versions WHERE id = ? AND uid = ?", where):
             return False
-        return self._run.change(Change(change, [(told[4], *where)]))[0] == 1
+        return self._run.change(Change(change, [(row[4], *where)]))[0] == 1
 
     def version(self, uid: int, version: str) -> Version | None:
         """Return a user's version of that id."""
-        found = self._run.rows("SELECT told, script FROM versions WHERE uid = ? AND id = ?", (uid, version))
-        return rows.version(found[0]) if found else None
+        result = self._run.rows("SELECT told, script FROM versions WHERE uid = ? AND id = ?", (uid, version))
+        return rows.version(result[0]) if result else None
 
     def versions(self, uid: int, lineage: str = "", limit: int = 100) -> list[Version]:
         """Return a user's versions, the newest first."""
         where, values = ("AND lineage = ?", (uid, lineage, limit)) if lineage else ("", (uid, limit))
-        found = self._run.rows(
+        result = self._run.rows(
             "SELECT told, script FROM versions WHERE uid = ? %s ORDER BY at DESC, id LIMIT ?" % where, values
         )
-        return _read(rows.version, found)
+        return _read(rows.version, result)
 
     def keep_record(self, record: Record) -> None:
         """Remember a submission, and count it."""
@@ -131,10 +131,10 @@ class SqlStore:
 
     def keep_reached(self, uid: int, reached: Reached) -> bool:
         """Remember how far a run came."""
-        found = self._run.rows("SELECT version, job FROM records WHERE id = ? AND uid = ?", (reached.record, uid))
-        if not found or not found[0][1]:
+        result = self._run.rows("SELECT version, job FROM records WHERE id = ? AND uid = ?", (reached.record, uid))
+        if not result or not result[0][1]:
             return False
-        made = rows.of_reached(reached._replace(version=str(found[0][0])), uid)
+        made = rows.of_reached(reached._replace(version=str(result[0][0])), uid)
         again = "ON CONFLICT (record, uid) DO UPDATE SET version = excluded.version, at = excluded.at,"
         again += " told = excluded.told"
         self._run.change(_insert("reached", "record, uid, version, at, told", [made], again))
@@ -189,8 +189,8 @@ class SqlStore:
 
     def told(self, since: float) -> list[tuple[str, int, float]]:
         """Return job, uid and time of ends that users were told of since."""
-        found = self._run.rows("SELECT job, uid, at FROM told_ends WHERE at >= ?", (since,))
-        return [(str(job), int(uid), float(at)) for job, uid, at in found]
+        result = self._run.rows("SELECT job, uid, at FROM told_ends WHERE at >= ?", (since,))
+        return [(str(job), int(uid), float(at)) for job, uid, at in result]
 
     def keep_runs(self, runs_: Iterable[tuple[int, Run]]) -> int:
         """Remember what jobs asked for and used."""
@@ -224,12 +224,12 @@ class SqlStore:
 
     def counted(self, since: str = "") -> list[Counted]:
         """Return the site-wide numbers since a day."""
-        found = self._run.rows(
+        result = self._run.rows(
             "SELECT day, code, place, verdict, state, jobs FROM counts WHERE day >= ? AND jobs > 0"
             " ORDER BY day, code, place, verdict, state",
             (since,),
         )
-        return [Counted(*one) for one in found]
+        return [Counted(*row) for row in result]
 
     def purge(self, now: float, caps: Caps, uid: int | None = None) -> Gone:
         """Remove what is too old or too much; *uid*: everything of that user instead."""
@@ -283,13 +283,13 @@ class SqlStore:
     def _rewrite(self, record: str, uid: int, anew: Callable[[Record], Record | None]) -> bool:
         """Change a record unless *anew* says None; what somebody else changed meanwhile is read again, not lost."""
         for _ in range(TRIES):
-            found = self._run.rows("SELECT told, job, NULL FROM records WHERE id = ? AND uid = ?", (record, uid))
-            made = rows.record(found[0]) if found else None
+            result = self._run.rows("SELECT told, job, NULL FROM records WHERE id = ? AND uid = ?", (record, uid))
+            made = rows.record(result[0]) if result else None
             new = anew(made) if made is not None else None
             if new is None:
                 return False
             change = "UPDATE records SET version = ?, job = ?, told = ? WHERE id = ? AND uid = ? AND told = ?"
-            values = (new.version, new.job, rows.of_record(new)[-1], record, uid, found[0][0])
+            values = (new.version, new.job, rows.of_record(new)[-1], record, uid, result[0][0])
             try:
                 if self._run.change(Change(change, [values]), Change(_ENDED, [(*GOING_ON, record, uid)]))[0] == 1:
                     return True
@@ -306,5 +306,5 @@ def _insert(
     return Change("INSERT INTO %s (%s) VALUES (%s) %s %s" % (table, columns, marks, again, own), values)
 
 
-def _read(made: Callable[[Sequence[Any]], Made | None], found: Iterable[Sequence[Any]]) -> list[Made]:
-    return [one for row in found if (one := made(row)) is not None]
+def _read(made: Callable[[Sequence[Any]], Made | None], rows_read: Iterable[Sequence[Any]]) -> list[Made]:
+    return [value for row in rows_read if (value := made(row)) is not None]

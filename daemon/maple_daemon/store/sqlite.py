@@ -107,10 +107,10 @@ class SqliteRunner:
 
     def check(self) -> list[str]:
         """Return what SQLite itself finds wrong, and tables that are missing."""
-        found = [" ".join(row[0].split()) for row in self.rows("PRAGMA integrity_check(20)")]
+        lines = [" ".join(row[0].split()) for row in self.rows("PRAGMA integrity_check(20)")]
         there = {row[0] for row in self.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
         missing = ["table %s is missing" % table for table in schema.TABLES if table not in there]
-        return ([] if found == ["ok"] else found) + missing
+        return ([] if lines == ["ok"] else lines) + missing
 
     def backup(self, path: str) -> None:
         """Write a whole copy while others may write; a copy that is not whole is removed."""
@@ -183,7 +183,7 @@ def _let_wait(connection: sqlite3.Connection) -> None:
 def _migrate(connection: sqlite3.Connection, path: str) -> None:
     """Bring the tables up to date; of two who open it at once, the second waits and finds nothing to do."""
     migrations, db = _migrations(), Database(connection, execute_plugins=False)
-    newer = schema.unknown(one.name for one in migrations.applied(db))
+    newer = schema.unknown(migration.name for migration in migrations.applied(db))
     if newer:
         raise StoreError("%s: a newer Maple wrote it (%s); install that one, or name another file" % (path, newer[-1]))
     if migrations.pending(db):
@@ -194,7 +194,7 @@ def _migrate(connection: sqlite3.Connection, path: str) -> None:
 
 def _migrations() -> Migrations:
     """Return our migrations as sqlite-utils applies them: each once, each in a transaction."""
-    found = Migrations("maple")
+    applied = Migrations("maple")
     for name, statements in schema.MIGRATIONS:
 
         def apply(db: Database, statements: tuple[str, ...] = statements) -> None:
@@ -202,8 +202,8 @@ def _migrations() -> Migrations:
                 strict = " STRICT" if statement.startswith("CREATE TABLE") else ""
                 db.execute(statement.format(**schema.SQLITE) + strict)
 
-        found(name=name)(apply)
-    return found
+        applied(name=name)(apply)
+    return applied
 
 
 def _private(path: str, create: bool) -> tuple[int, int]:

@@ -51,8 +51,8 @@ def counting(records: Iterable[Record]) -> Change:
 
 def due(run: Runner, limit: int) -> list[Due]:
     """Return submissions whose job has ended since they were counted."""
-    found = [(rows.record(row[:3]), row[3], row[0]) for row in run.rows(_DUE, (limit,))]
-    return [Due(record, counted, told) for record, counted, told in found if record is not None]
+    ended = [(rows.record(row[:3]), row[3], row[0]) for row in run.rows(_DUE, (limit,))]
+    return [Due(record, counted, text) for record, counted, text in ended if record is not None]
 
 
 def settle(run: Runner, due: Due, record: Record, ended: str, at: float) -> bool:
@@ -70,10 +70,10 @@ def settle(run: Runner, due: Due, record: Record, ended: str, at: float) -> bool
         for code, fact in record.keys
         if first
     ]
-    told = rows.of_record(record)[-1]
+    text = rows.of_record(record)[-1]
     touched = run.change(
-        Change(_CLAIM, [(counted, claim, told, record.id, record.uid, due.counted, due.told, state)]),
-        Change(_COUNT % _MINE, [(*one, *mine) for one in moved]),
+        Change(_CLAIM, [(counted, claim, text, record.id, record.uid, due.counted, due.told, state)]),
+        Change(_COUNT % _MINE, [(*count, *mine) for count in moved]),
         Change(_TRIED, tried),
     )
     return touched[0] == 1
@@ -81,8 +81,8 @@ def settle(run: Runner, due: Due, record: Record, ended: str, at: float) -> bool
 
 def standing(run: Runner, key: Sequence[object]) -> str:
     """Return how a change stands. *key*: uid, lineage, change."""
-    found = run.rows("SELECT told FROM standings WHERE uid = ? AND lineage = ? AND change = ?", key)
-    return str(found[0][0]) if found else ""
+    result = run.rows("SELECT told FROM standings WHERE uid = ? AND lineage = ? AND change = ?", key)
+    return str(result[0][0]) if result else ""
 
 
 def keep_standing(run: Runner, known: Known, before: str) -> bool:
@@ -99,8 +99,8 @@ def keep_standing(run: Runner, known: Known, before: str) -> bool:
 
 def standings(run: Runner, since: float) -> list[Known]:
     """Return how changes stand."""
-    found = run.rows("SELECT uid, lineage, change, at, told FROM standings WHERE at >= ? ORDER BY at", (since,))
-    return [Known(*row) for row in found]
+    result = run.rows("SELECT uid, lineage, change, at, told FROM standings WHERE at >= ? ORDER BY at", (since,))
+    return [Known(*row) for row in result]
 
 
 def candidates(run: Runner, users: int) -> list[Candidate]:
@@ -114,8 +114,8 @@ def candidates(run: Runner, users: int) -> list[Candidate]:
 
 def purges(run: Runner) -> int:
     """Return how often a user was purged."""
-    found = run.rows("SELECT number FROM notices WHERE name = ?", ("purged",))
-    return int(found[0][0]) if found else 0
+    result = run.rows("SELECT number FROM notices WHERE name = ?", ("purged",))
+    return int(result[0][0]) if result else 0
 
 
 def _counts(record: Record, state: str, jobs: int) -> Iterable[Counted]:

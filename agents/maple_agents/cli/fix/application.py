@@ -91,7 +91,7 @@ def beside(script: str, cwd: str) -> str:
     """
     folder, name = os.path.split(os.path.join(cwd, "job.sh" if script in ("", "-") else script))
     stem = name[:-3] if name.endswith(".sh") else name
-    stem = "".join(one if one.isprintable() else "_" for one in stem)
+    stem = "".join(letter if letter.isprintable() else "_" for letter in stem)
     return os.path.join(folder if os.path.isdir(folder) else cwd, stem + ".maple.sh")
 
 
@@ -126,17 +126,17 @@ def _put(script: bytes, path: str, mode: int | None) -> None:
 def _holds(path: str, script: bytes) -> bool:
     """Return whether a file of one's own at *path* holds *script*; links are not followed, pipes not waited for."""
     try:
-        found = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:  # gone, a link, or not to be read
         return False
     try:
-        facts = os.fstat(found)
+        facts = os.fstat(file)
         same = stat.S_ISREG(facts.st_mode) and facts.st_uid == os.getuid() and facts.st_size == len(script)
-        return same and os.read(found, len(script) + 1) == script
+        return same and os.read(file, len(script) + 1) == script
     except OSError:
         return False
     finally:
-        os.close(found)
+        os.close(file)
 
 
 def _mode(script: str) -> int | None:
@@ -157,9 +157,9 @@ def submitted(cure: Cure, diagnosis: Diagnosis, path: str, quiet: bool = False) 
     assert asked is not None
     argv, cwd = words(cure, diagnosis, path), os.fsdecode(asked.cwd)
     command = shutil.which(argv[0])
-    told = path or os.fsdecode(asked.path)
+    copy = path or os.fsdecode(asked.path)
     if command is None:
-        raise Complaint("%s is not on PATH" % argv[0], "submit %s yourself" % told)
+        raise Complaint("%s is not on PATH" % argv[0], "submit %s yourself" % copy)
     try:
         done = subprocess.run(
             [command, *argv[1:]], cwd=cwd, env=environment(asked), check=False,
@@ -167,7 +167,7 @@ def submitted(cure: Cure, diagnosis: Diagnosis, path: str, quiet: bool = False) 
         )  # fmt: skip
     except OSError as error:
         raise Complaint(
-            "%s: %s" % (cwd, (error.strerror or str(error)).lower()), "submit %s yourself" % told
+            "%s: %s" % (cwd, (error.strerror or str(error)).lower()), "submit %s yourself" % copy
         ) from error
     except KeyboardInterrupt:
         raise Interrupted(
@@ -176,7 +176,7 @@ def submitted(cure: Cure, diagnosis: Diagnosis, path: str, quiet: bool = False) 
     code = done.returncode
     if code != 0:
         how = "exited with %d" % code if code > 0 else "was ended by signal %d" % -code
-        raise Complaint("%s %s" % (argv[0], how), "no job id was printed; the fixed script is %s" % told)
+        raise Complaint("%s %s" % (argv[0], how), "no job id was printed; the fixed script is %s" % copy)
     return done.stdout.decode("utf-8", "replace").strip() if quiet else None
 
 

@@ -100,22 +100,22 @@ def last_failed(acts: bool, asked_for: bool = False) -> str:
     if last is None:
         raise Complaint("none of your jobs is known to have failed", "name one: maple-fix JOBID, " + FILES)
     name = " (%s)" % last.name if last.name else ""
-    said = "%s%s, %s%s" % (last.job, name, last.state, _when(last.ended, time.time()))
+    shown = "%s%s, %s%s" % (last.job, name, last.state, _when(last.ended, time.time()))
     if acts:
-        raise Complaint("name the job, so that no other is changed", "your last failed job is %s" % said)
+        raise Complaint("name the job, so that no other is changed", "your last failed job is %s" % shown)
     from ...diagnose.tell.safe import safe
 
-    click.echo(safe("maple: your last failed job: %s" % said), err=True)
+    click.echo(safe("maple: your last failed job: %s" % shown), err=True)
     _taken.append(last.job)
     return last.job
 
 
 def _refused(record: "Record", acts: bool) -> str:
     """Return the id of the submission that was refused, and say on stderr which it is. Raises `Complaint`."""
-    said = "%s,%s" % (record.id, _when(record.at, time.time()))
+    shown = "%s,%s" % (record.id, _when(record.at, time.time()))
     if acts:
-        raise Complaint("name the submission, so that no other is changed", "your last one was refused: %s" % said)
-    click.echo("maple: your last submission was refused: %s" % said, err=True)
+        raise Complaint("name the submission, so that no other is changed", "your last one was refused: %s" % shown)
+    click.echo("maple: your last submission was refused: %s" % shown, err=True)
     return record.id
 
 
@@ -145,18 +145,18 @@ def shown(job: str, as_json: bool) -> Optional[int]:
     """Print what was found at the end of a job, and return the exit code; None where nothing was."""
     from ...diagnose.tell.json_form import VERSION
 
-    told = kept(job, time.time())
+    record = kept(job, time.time())
     try:
-        if told is None:
+        if record is None:
             return None
-        found, text, at = told["told"], str(told["shown"]), float(told["at"])
-        if found["version"] != VERSION:
+        answer, text, at = record["told"], str(record["shown"]), float(record["at"])
+        if answer["version"] != VERSION:
             return None
-        unknown = found["cause"]["class"] == "unknown"
+        unknown = answer["cause"]["class"] == "unknown"
     except (KeyError, TypeError, ValueError):
         return None
     if as_json:
-        json_output.echo(found)
+        json_output.echo(answer)
     else:
         for line in text.splitlines():
             click.echo(printable(line))

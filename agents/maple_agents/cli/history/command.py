@@ -69,13 +69,13 @@ def _found(job: str, limit: int, wide: bool) -> "list[Job]":
     """Return the jobs that are meant; with their scripts where differences are shown."""
     from maple_agents.ask.memory.versions import jobs, with_scripts
 
-    found = jobs(job, _absolute(job) or "")
-    became = _submission(job) if job and not found else None
+    lineages = jobs(job, _absolute(job) or "")
+    became = _submission(job) if job and not lineages else None
     if became is not None and became.version:
-        found = jobs(became.version, "")
+        lineages = jobs(became.version, "")
     if not job:
-        found = found[:limit]
-    return [with_scripts(lineage) for lineage in found[:5]] + found[5:] if wide else found
+        lineages = lineages[:limit]
+    return [with_scripts(lineage) for lineage in lineages[:5]] + lineages[5:] if wide else lineages
 
 
 def _submission(job: str) -> "Optional[Record]":

@@ -65,8 +65,8 @@ def listed(jobs: "Sequence[Job]") -> None:
     fits = not is_bounded() or sum(wide) + 2 * len(wide) - 2 <= width()
     for row in rows:
         *cells, path = (cell + " " * (size - len(click.unstyle(cell))) for cell, size in zip(row, wide))
-        told = click.style(cells[0], bold=True) + "  " + "  ".join(cells[1:])
-        _echo((told + "  " + path if fits else told.rstrip() + "\n  " + path).rstrip())
+        cells_shown = click.style(cells[0], bold=True) + "  " + "  ".join(cells[1:])
+        _echo((cells_shown + "  " + path if fits else cells_shown.rstrip() + "\n  " + path).rstrip())
     if any(_is_heard_late(job) for job in jobs):
         _echo(LATE)
 
@@ -114,12 +114,12 @@ def _head(version: "Version", job: "Job", at: int) -> str:
     """Return a version's first line; its parent is named where that is not the one below."""
     parent = job.parent(version)
     below = job.versions[at + 1] if at + 1 < len(job.versions) else None
-    said = "changed: " + ", ".join(changed(version, parent)) if parent else "first version"
+    change = "changed: " + ", ".join(changed(version, parent)) if parent else "first version"
     if version.parent and parent is None:
-        said = "its earlier version is no longer kept"
+        change = "its earlier version is no longer kept"
     if parent is not None and parent != below:
-        said += " (since %s)" % parent.id[:8]
-    return "* %s  %s  %s" % (click.style(version.id[:8], fg="yellow"), when(version.at), printable(said))
+        change += " (since %s)" % parent.id[:8]
+    return "* %s  %s  %s" % (click.style(version.id[:8], fg="yellow"), when(version.at), printable(change))
 
 
 def _body(version: "Version", job: "Job", why: bool) -> Iterator[str]:
@@ -136,12 +136,12 @@ def _body(version: "Version", job: "Job", why: bool) -> Iterator[str]:
 def _reasons(version: "Version", job: "Job") -> Iterator[str]:
     """Yield what was read of each part, and why; a command line that says nothing is left out."""
     for part in version.parts:
-        said, values = (
+        why, values = (
             state(part, version, job.parent(version)),
             [value for value in version.values if value.part == part.hash],
         )
         if values or part.lines[0] or part.name:
-            yield "%s: %s" % (printable(label(part)), WHY[said] + _shown(values))
+            yield "%s: %s" % (printable(label(part)), WHY[why] + _shown(values))
 
 
 def _shown(values: "Sequence[Value]") -> str:
@@ -202,9 +202,9 @@ def ending(record: "Record") -> str:
     if record.outcome is None:
         return printable("job %s, outcome not known" % record.job)
     code = record.outcome.exit_code
-    said = record.outcome.state + (", exit %d" % code if code else "")
+    word = record.outcome.state + (", exit %d" % code if code else "")
     colour = COLOURS.get(record.outcome.state, "red")
-    return printable("job %s " % record.job) + (click.style(said, fg=colour) if colour and coloured() else said)
+    return printable("job %s " % record.job) + (click.style(word, fg=colour) if colour and coloured() else word)
 
 
 def _is_refused(record: "Record") -> bool:
@@ -219,12 +219,12 @@ def verdict(record: "Record") -> str:
     of_helper = record.how.partition("late-")[2]
     if not record.verdict and of_helper in VERDICTS and of_helper:
         return verdict(record._replace(verdict=of_helper)) + BY_HELPER
-    said = (
+    sentence = (
         OFFERED
         if record.offered_hash and record.verdict == "findings"
         else VERDICTS.get(record.verdict, record.verdict)
     )
-    return printable(said % record.mode if "%s" in said else said) + _rules(record)
+    return printable(sentence % record.mode if "%s" in sentence else sentence) + _rules(record)
 
 
 def _rules(record: "Record") -> str:
@@ -254,8 +254,8 @@ def because(record: "Record", asks: bool) -> str:
         return cause(record)
     from maple_agents.diagnose.gather import refused
 
-    said = refused.words(record) if asks else refused.kept(record.id)
-    return printable("%s; maple-fix %s" % (refused.sentence(said), record.id)) if said else ""
+    words = refused.words(record) if asks else refused.kept(record.id)
+    return printable("%s; maple-fix %s" % (refused.sentence(words), record.id)) if words else ""
 
 
 def when(at: float) -> str:
@@ -316,15 +316,15 @@ def _ended(outcome: "Optional[Outcome]") -> Iterator[str]:
         return
     ran = outcome.ended - outcome.started if outcome.ended and outcome.started else None
     waited = outcome.started - outcome.submitted if outcome.started and outcome.submitted else None
-    told = [
+    parts = [
         "on %s" % outcome.nodes if outcome.nodes else "",
         "waited %s" % _span(waited) if waited is not None else "",
         "ran %s" % _span(ran) if ran is not None else "",
         "ended by signal %d" % outcome.signal if outcome.signal else "",
         "output %s" % outcome.output if outcome.output else "",
     ]
-    if any(told):
-        yield printable(", ".join(one for one in told if one))
+    if any(parts):
+        yield printable(", ".join(part for part in parts if part))
 
 
 def _span(seconds: float) -> str:
@@ -333,11 +333,11 @@ def _span(seconds: float) -> str:
 
 def _decided(decided: Optional[Object], name: str) -> Iterator[str]:
     """Yield findings and the launch plan in short."""
-    for one in (decided or {}).get("findings", ()):
-        where = "%s:%d: " % (name, one["line"]) if one["line"] else ""
-        yield click.style(printable("%s%s %s" % (where, one["code"], one["says"])), bold=True)
-    for one in ((decided or {}).get("plan") or {}).get("steps", ()):
-        yield printable("line %d: %s" % (one["line"], _step(one)))
+    for row in (decided or {}).get("findings", ()):
+        where = "%s:%d: " % (name, row["line"]) if row["line"] else ""
+        yield click.style(printable("%s%s %s" % (where, row["code"], row["says"])), bold=True)
+    for row in ((decided or {}).get("plan") or {}).get("steps", ()):
+        yield printable("line %d: %s" % (row["line"], _step(row)))
 
 
 def _step(step: Object) -> str:

@@ -72,8 +72,8 @@ def _unknown_ids() -> str:
     """Return a hint where the service knows of no job at all which submission it came from, "" else."""
     from maple_agents.ask.memory.versions import records
 
-    told = list(records())
-    if not told or any(record.job for record in told):
+    submissions = list(records())
+    if not submissions or any(record.job for record in submissions):
         return ""
     return "the service knows no job ids: its hooks tell them; maple show last shows the newest; "
 
@@ -87,15 +87,15 @@ def _record(job: str) -> "Optional[Record]":
     record = submission(job)
     if record is not None:
         return record
-    return next((one for one in records() if one.id == job), None)
+    return next((record for record in records() if record.id == job), None)
 
 
 def _version(record: "Record") -> "Optional[Version]":
     from maple_agents.ask.memory.service import ask
     from maple_agents.ask.memory.versions import version
 
-    told = ask({"ask": "version", "version": record.version}) if record.version else None
-    return version(told) if told else None
+    fields = ask({"ask": "version", "version": record.version}) if record.version else None
+    return version(fields) if fields else None
 
 
 def _printed(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> int:

@@ -43,7 +43,7 @@ def state(part: "Part", version: "Version", parent: "Optional[Version]") -> str:
 
     "new": read for a version that has no parent. "anew": of a file that is as it was, because more was to be known.
     """
-    same = parent is not None and any(one.hash == part.hash for one in parent.parts)
+    same = parent is not None and any(other.hash == part.hash for other in parent.parts)
     if part.hash not in version.read.split():
         return "known"
     if parent is None:

@@ -124,9 +124,9 @@ def _checkpoint(progress: Progress) -> Iterator[str]:
 
 def _ranks(progress: Progress) -> Iterator[str]:
     ranks = progress.course.ranks
-    if len({one[1] for one in ranks}) < 2:
+    if len({entry[1] for entry in ranks}) < 2:
         return
-    for rank, at, line in sorted(ranks, key=lambda one: one[1])[:MOST_RANKS]:
+    for rank, at, line in sorted(ranks, key=lambda entry: entry[1])[:MOST_RANKS]:
         yield "  rank %d: step %g  %s" % (rank, at, _where(line.place))
     if len(ranks) > MOST_RANKS:
         yield "  and %d further ranks" % (len(ranks) - MOST_RANKS)
@@ -137,10 +137,10 @@ def _notes(progress: Progress) -> Iterator[str]:
         yield "note: " + shown(note)
 
 
-def _quote(one: Union[Observation, Mark, Total]) -> Iterator[str]:
-    text = shown(one.text)
+def _quote(line: Union[Observation, Mark, Total]) -> Iterator[str]:
+    text = shown(line.text)
     cut = text if len(text) <= QUOTED else text[: QUOTED - 1] + "…"
-    yield "  %s" % _where(one.place)
+    yield "  %s" % _where(line.place)
     yield from ("  | " + line for line in on_screen(cut))
 
 

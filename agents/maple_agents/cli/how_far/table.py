@@ -41,13 +41,14 @@ def curve(values: Sequence[float], width: int = 40) -> str:
     """Return values as a line of blocks, low to high; what is not finite is an exclamation mark."""
     steps = STEPS if draws() else PLAIN_STEPS
     shown = thinned(list(values), width)
-    known = [one for one in shown if math.isfinite(one)]
+    known = [value for value in shown if math.isfinite(value)]
     if not known:
         return "!" * len(shown)
     low, high = min(known), max(known)
     size = (high - low) or 1.0
     return "".join(
-        steps[min(len(steps) - 1, int((one - low) / size * len(steps)))] if math.isfinite(one) else "!" for one in shown
+        steps[min(len(steps) - 1, int((value - low) / size * len(steps)))] if math.isfinite(value) else "!"
+        for value in shown
     )
 
 
@@ -68,7 +69,7 @@ _HEAD = ("job", "name", "", "step", "speed", "left", "limit in", "checkpoint", "
 def listed(progresses: Sequence[Progress]) -> list[str]:
     """Return the lines of a table, its columns as wide as they must be."""
     rows = [_HEAD, *(row(progress) for progress in progresses)]
-    widths = [max(len(one[at]) for one in rows) for at in range(len(_HEAD))]
+    widths = [max(len(cells[at]) for cells in rows) for at in range(len(_HEAD))]
     lines = []
     for at, cells in enumerate(rows):
         cut = [cell.ljust(width) for cell, width in zip(cells, widths)]

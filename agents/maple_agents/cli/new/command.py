@@ -122,14 +122,14 @@ def new(
         asked = page.settled(asked)
     foreign = _foreign(from_) if from_ else None
     try:
-        asked, found = _settled(asked, foreign, can_ask)
+        asked, script = _settled(asked, foreign, can_ask)
     except ValueError as error:
         raise _complaint(error) from error
     from maple_agents.base.slots import Lacking
 
-    if isinstance(found, Lacking):
-        return handover.missing(asked, found, as_json)
-    return handover.hand_over(asked, found, output, as_json, verified)
+    if isinstance(script, Lacking):
+        return handover.missing(asked, script, as_json)
+    return handover.hand_over(asked, script, output, as_json, verified)
 
 
 new.help = (new.help or "").replace("{slots}", ", ".join(NAMES))  # those that --set takes
@@ -158,11 +158,11 @@ def _settled(
     before = asked
     for _ in range(ROUNDS):
         try:
-            found = _made(asked, foreign, last, hints)
+            script = _made(asked, foreign, last, hints)
         except Refused as error:
-            kept, told = without_old(asked.text, asked.slots)
-            if told:  # the size and place of an earlier job cannot be had here: they go, and are told of
-                asked = asked._replace(slots=kept, unread=(*asked.unread, *told))
+            kept, gone = without_old(asked.text, asked.slots)
+            if gone:  # the size and place of an earlier job cannot be had here: they go, and are told of
+                asked = asked._replace(slots=kept, unread=(*asked.unread, *gone))
                 continue
             if not put:
                 raise
@@ -170,13 +170,13 @@ def _settled(
 
             click.echo(f"maple: {safe(str(error))}", err=True)
             answers = asked.slots
-            open_, asked = [one._replace(default=answers.text(one.slot)) for one in put.values()], before
+            open_, asked = [question._replace(default=answers.text(question.slot)) for question in put.values()], before
         else:
-            if not isinstance(found, Lacking) or not can_ask:
-                return asked, found
-            open_ = [missing for missing in found.missing if missing.slot not in put]
+            if not isinstance(script, Lacking) or not can_ask:
+                return asked, script
+            open_ = [missing for missing in script.missing if missing.slot not in put]
             if not open_:
-                return asked, found
+                return asked, script
             before, put = asked, {**put, **{missing.slot: missing for missing in open_}}
         asked = _with(asked, page.ask(open_, partial(_refusal, asked, foreign, last, hints)))
     return asked, _made(asked, foreign, last, hints)
@@ -221,19 +221,19 @@ def _made(
     return carry(foreign, asked.cluster, asked.slots, asked.wishes, last, asked.ranks, asked.gpu_kinds)
 
 
-def _without_doubts(asked: Wanted, found: "Union[Made, Lacking]") -> "Union[Made, Lacking]":
-    """Return *found*, or what is missing: a slot of which the request says two values, or none, is never assumed."""
+def _without_doubts(asked: Wanted, result: "Union[Made, Lacking]") -> "Union[Made, Lacking]":
+    """Return *result*, or what is missing: a slot of which the request says two values, or none, is never assumed."""
     from maple_agents.base.slots import Lacking
 
     open_ = {doubt.slot: doubt for doubt in asked.doubts if doubt.slot not in asked.slots}
     if not open_:
-        return found
-    missing = found.missing if isinstance(found, Lacking) else ()
-    assumed = found.assumed if isinstance(found, Lacking) else found.plan.assumed
+        return result
+    missing = result.missing if isinstance(result, Lacking) else ()
+    assumed = result.assumed if isinstance(result, Lacking) else result.plan.assumed
     return Lacking(
-        (*open_.values(), *(one for one in missing if one.slot not in open_)),
-        tuple(one for one in assumed if one.slot not in open_),
-        found.advice,
+        (*open_.values(), *(missed for missed in missing if missed.slot not in open_)),
+        tuple(value for value in assumed if value.slot not in open_),
+        result.advice,
     )
 
 

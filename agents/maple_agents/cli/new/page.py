@@ -50,15 +50,15 @@ def lines(assumed: Sequence["Assumed"], advice: Sequence[str], head: str = UNSAI
     """Yield *head* and a row for each slot that was assumed, then the advice, folded at the terminal's width."""
     if assumed:
         yield click.style(head, bold=True)
-    names = [CALLED.get(one.slot, one.slot) for one in assumed]
-    left, middle = max(map(len, names), default=0), max((len(str(one.value)) for one in assumed), default=0)
-    for name, one in zip(names, assumed):
-        value = click.style(printable(str(one.value)).ljust(middle), fg="cyan")
-        first, *more = _wrapped(printable(one.because), _width() - left - middle - 6)
+    names = [CALLED.get(value.slot, value.slot) for value in assumed]
+    left, middle = max(map(len, names), default=0), max((len(str(value.value)) for value in assumed), default=0)
+    for name, shown in zip(names, assumed):
+        value = click.style(printable(str(shown.value)).ljust(middle), fg="cyan")
+        first, *more = _wrapped(printable(shown.because), _width() - left - middle - 6)
         yield "  %s  %s  %s" % (name.ljust(left), value, first)
         yield from (" " * (left + middle + 6) + line for line in more)
-    for said in advice:
-        yield from _folded(click.style("note:", fg="yellow"), printable(said))
+    for note in advice:
+        yield from _folded(click.style("note:", fg="yellow"), printable(note))
 
 
 def unused(asked: "Wanted") -> Iterator[str]:
@@ -71,15 +71,15 @@ def unused(asked: "Wanted") -> Iterator[str]:
 
 def missing(lacking: "Lacking") -> Iterator[str]:
     """Yield a line for each slot that is missing, and where nobody can be asked how to say it."""
-    for one in lacking.missing:
-        choices = " (%s)" % ", ".join(one.choices) if one.choices else ""
-        yield printable("%s: missing; %s%s" % (CALLED.get(one.slot, one.slot), one.says, choices))
-    sets = " ".join("--set %s=…" % one.slot for one in lacking.missing)
+    for lack in lacking.missing:
+        choices = " (%s)" % ", ".join(lack.choices) if lack.choices else ""
+        yield printable("%s: missing; %s%s" % (CALLED.get(lack.slot, lack.slot), lack.says, choices))
+    sets = " ".join("--set %s=…" % lack.slot for lack in lacking.missing)
     yield "add it to the request, or use %s" % sets
 
 
-def _folded(mark: str, said: str) -> Iterator[str]:
-    for at, line in enumerate(_wrapped(said, _width() - 6)):
+def _folded(mark: str, text: str) -> Iterator[str]:
+    for at, line in enumerate(_wrapped(text, _width() - 6)):
         yield "%s %s" % (mark, line) if at == 0 else "      " + line
 
 
@@ -101,9 +101,9 @@ SHOWN = 8  # words that were not used
 
 def unread(asked: "Wanted") -> Iterator[str]:
     """Yield a line for each word that stops the script, where nobody can be asked."""
-    for one in asked.unread:
-        if one.stops:
-            yield printable("not understood: %s" % _meaning(one, asked))
+    for word in asked.unread:
+        if word.stops:
+            yield printable("not understood: %s" % _meaning(word, asked))
     yield "nothing was written; say it otherwise, or leave it out of the request"
 
 
@@ -117,18 +117,18 @@ def _meaning(unread: "Unread", asked: "Wanted") -> str:
 
 def settled(asked: "Wanted") -> "Wanted":
     """Ask on the terminal about each word that stops the script. "No" to going on ends the command: exit code 3."""
-    given, told = [], []
+    given, left = [], []
     for unread in asked.unread:
         if not unread.stops:
-            told.append(unread)
+            left.append(unread)
         elif unread.slot and unread.value and _yes("%s: use it?" % _question(unread, asked), True):
             given.append(slot(unread.slot, unread.value, "prompt", unread.text))  # type: ignore[arg-type]
         elif unread.slot and unread.value or _yes('"%s" was not understood: go on without it?' % unread.text, False):
-            told.append(unread._replace(stops=False))
+            left.append(unread._replace(stops=False))
         else:
             _say("nothing was written")
             raise click.exceptions.Exit(3)
-    return asked._replace(slots=asked.slots.replaced(given), unread=tuple(told))
+    return asked._replace(slots=asked.slots.replaced(given), unread=tuple(left))
 
 
 def _question(unread: "Unread", asked: "Wanted") -> str:
@@ -160,8 +160,8 @@ Trial = Callable[[Sequence["Slot"]], str]  # why answers cannot be had together,
 def ask(missing: Sequence["Missing"], trial: Trial) -> list["Slot"]:
     """Return the answers, each judged by *trial* with those before it. An empty one ends the command: exit code 3."""
     given: list[Slot] = []
-    for one in missing:
-        given += _ask(one, _behind(tuple(given), trial))
+    for question in missing:
+        given += _ask(question, _behind(tuple(given), trial))
     return given
 
 

@@ -113,7 +113,7 @@ def _of_grammar(name: Name, text: str) -> Optional[str]:
 
 def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -> Wanted:
     """Return what a request and options say, for the cluster that they name, else for the one we are on."""
-    options = Slots(option(one) for one in sets)
+    options = Slots(option(words) for words in sets)
     if site_id is not None:
         options = options.with_more([Slot("site", site_id, Origin("option", "--site %s" % site_id))])
         if options.text("site") != site_id:
@@ -186,8 +186,8 @@ def heard(asked: Wanted) -> Wanted:
     except (OSError, ValueError):
         return asked  # its weights are not there, or not whole
     open_ = {missing.slot for missing in asked.doubts}
-    found = witness.heard(asked.text, tagger, asked.unread, asked.slots, asked.cluster.site, open_)
-    return asked._replace(slots=asked.slots.with_more(found.slots), unread=_shown(asked.text, found.unread))
+    answer = witness.heard(asked.text, tagger, asked.unread, asked.slots, asked.cluster.site, open_)
+    return asked._replace(slots=asked.slots.with_more(answer.slots), unread=_shown(asked.text, answer.unread))
 
 
 def _shown(text: str, lost: "tuple[Unread, ...]") -> "tuple[Unread, ...]":
@@ -296,12 +296,12 @@ def _resolved(text: str, asked: "Asked", cluster: "Cluster") -> "Asked":
 
     if not asked.slots:
         return asked
-    found = resolve(asked, cluster)
-    if found.contradictions:
-        found = resolve(asked._replace(slots=without_old(text, asked.slots)[0]), cluster)
-    if found.contradictions:
-        raise Complaint("; ".join(found.contradictions))
-    return found
+    resolved = resolve(asked, cluster)
+    if resolved.contradictions:
+        resolved = resolve(asked._replace(slots=without_old(text, asked.slots)[0]), cluster)
+    if resolved.contradictions:
+        raise Complaint("; ".join(resolved.contradictions))
+    return resolved
 
 
 def why_refused(name: Name, value: str, choices: Sequence[str] = ()) -> str:

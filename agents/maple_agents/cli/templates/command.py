@@ -126,12 +126,12 @@ def lint() -> int:
     """
     from maple_agents.templates import lint as checks
 
-    found = checks.mistakes()
-    for line in found:
+    wrong = checks.mistakes()
+    for line in wrong:
         click.echo(printable(line))
-    if not found:
+    if not wrong:
         click.echo(checks.counted())
-    return 1 if found else 0
+    return 1 if wrong else 0
 
 
 @templates.command()

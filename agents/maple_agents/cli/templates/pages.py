@@ -41,12 +41,12 @@ class Page(NamedTuple):
 
 def page(name: str, site_id: str | None) -> Page:
     """Return the page of the part of that name. Raises `ValueError` where there is none."""
-    one = described(site_id) if site_id else None
+    site = described(site_id) if site_id else None
     launches = {made.name: made for made in templates.load()}
     if name in paradigms.names():
-        return _of_paradigm(name, one)
+        return _of_paradigm(name, site)
     if name in launches:
-        return Page(_data("launch", name, launches[name]), _launch_tree(launches[name], one))
+        return Page(_data("launch", name, launches[name]), _launch_tree(launches[name], site))
     if name in environments.names():
         return _of_environment(name)
     family = _family(name)
@@ -62,7 +62,7 @@ def draw(made: Page) -> None:
 
 def branch(label: str, below: Sequence[str | Branch] = ()) -> Branch:
     """Return a branch of the page; words below it are its leaves."""
-    leaves = tuple(one if isinstance(one, Branch) else Branch("rank", _line(one)) for one in below)
+    leaves = tuple(leaf if isinstance(leaf, Branch) else Branch("rank", _line(leaf)) for leaf in below)
     return Branch("node" if leaves else "rank", _line(label), leaves)
 
 
@@ -136,9 +136,9 @@ def _sites_of(part: LaunchFile) -> Iterator[str]:
     known: dict[str, Paradigm] = {name: paradigms.load(name) for name in paradigms.names()}
     among = templates.load()
     for site_id in environments.names():
-        one = described(site_id)
+        site = described(site_id)
         fitting = {
-            name: catalogue.fitting(paradigm, one.site, one.file, None, among) for name, paradigm in known.items()
+            name: catalogue.fitting(paradigm, site.site, site.file, None, among) for name, paradigm in known.items()
         }
         first = [name for name, launch_files in fitting.items() if launch_files and launch_files[0].name == part.name]
         if first:
@@ -148,23 +148,23 @@ def _sites_of(part: LaunchFile) -> Iterator[str]:
 
 
 def _of_environment(name: str) -> Page:
-    one = described(name)
-    part = one.environment
+    site = described(name)
+    part = site.environment
     assert part is not None
     tree = [
         branch("directives", list(_directives(part))),
         branch("first", ["%s: %s" % (row.line, row.why) for row in part.first]),
-        branch("modules", list(_modules(one, part))),
+        branch("modules", list(_modules(site, part))),
         branch("then", ["%s: %s" % (row.line, row.why) for row in part.lines]),
-        branch("variables", list(_variables(one, part.variables))),
-        branch("variables where an agent starts the ranks", list(_variables(one, part.variables_of_agents or ()))),
+        branch("variables", list(_variables(site, part.variables))),
+        branch("variables where an agent starts the ranks", list(_variables(site, part.variables_of_agents or ()))),
         branch("on the launch line", list(_options(part))),
         branch("internet on a compute node", [part.internet or "not known"]),
     ]
-    shown = [one for one in tree if one.below]
+    shown = [part for part in tree if part.below]
     return Page(
         _data("environment", name, part),
-        branch("%s: %s, revision %d" % (name, one.file.name, part.revision), [*shown, *_known_from(part)]),
+        branch("%s: %s, revision %d" % (name, site.file.name, part.revision), [*shown, *_known_from(part)]),
     )
 
 
@@ -226,9 +226,9 @@ def list_of_site(site_id: str) -> Listed:
 
     "verified": where the composition of today was seen to run: at the "site", in a "lab" of its shape, over "doubles".
     """
-    one, among = described(site_id), templates.load()
-    launches = {name: list(_launches(name, one, among)) for name in paradigms.names()}
-    revision = one.environment.revision if one.environment else None
+    site, among = described(site_id), templates.load()
+    launches = {name: list(_launches(name, site, among)) for name in paradigms.names()}
+    revision = site.environment.revision if site.environment else None
     return {"site": site_id, "environment": revision, "launches": launches}
 
 
@@ -275,9 +275,9 @@ def _listed_family(path: str) -> Listed:
 
 def _site_rows(made: Listed) -> Iterator[Row]:
     for name, launches in made["launches"].items():
-        said = [launch["launch"] for launch in launches]
+        names = [launch["launch"] for launch in launches]
         seen = launches[0]["verified"] or "" if launches else ""
-        yield name, said[0] if said else "nothing", _SEEN.get(seen, seen), ", ".join(said[1:4])
+        yield name, names[0] if names else "nothing", _SEEN.get(seen, seen), ", ".join(names[1:4])
 
 
 def _rows(parts: Listed, *keys: str) -> Iterator[Row]:
@@ -286,7 +286,7 @@ def _rows(parts: Listed, *keys: str) -> Iterator[Row]:
 
 
 def _word(value: object) -> str:
-    return ", ".join(str(one) for one in value) if isinstance(value, list) else str(value)
+    return ", ".join(str(part) for part in value) if isinstance(value, list) else str(value)
 
 
 def _table(first: str, others: tuple[str, ...], rows: Iterator[Row]) -> None:

@@ -15,7 +15,7 @@ from ...ask.submission import answer, on_site
 from ...base import json_output
 from ...base.complaint import Complaint
 from .. import completion
-from .site_templates import Case, Found, Layout, cases
+from .site_templates import Case, CaseOrWhy, Layout, cases
 
 if TYPE_CHECKING:
     from maple_agents.ask.schedulers import Scheduler
@@ -107,22 +107,29 @@ def verify(
     else:
         asked = [_script(script, words, site_id)]
     made = []
-    for title, one in asked:
+    for title, case in asked:
         try:
-            made.append(_verified(one, words, app, seconds, queue, keep, write, as_json))
+            made.append(_verified(case, words, app, seconds, queue, keep, write, as_json))
         except NotVerified as error:
             if script is not None:
                 raise
             click.echo(f"maple: {title}: {error.format_message()}", err=True)  # the other templates go on
             made.append((3, {"name": title, "result": "unclear", "says": error.format_message()}))
     if as_json:
-        told = [told for _, told in made]
-        json_output.echo(told if script is None else told[0])
+        answers = [answer for _, answer in made]
+        json_output.echo(answers if script is None else answers[0])
     return max((code for code, _ in made), default=0)
 
 
 def _verified(
-    asked: Found, words: Tuple[str, ...], app: str, seconds: float, queue: float, keep: bool, write: bool, as_json: bool
+    asked: CaseOrWhy,
+    words: Tuple[str, ...],
+    app: str,
+    seconds: float,
+    queue: float,
+    keep: bool,
+    write: bool,
+    as_json: bool,
 ) -> Tuple[int, dict[str, object]]:
     """Verify one script, keep the record, and show the verdict; return the exit code and the JSON."""
     from maple_agents.verify.verification import Wanted
@@ -133,17 +140,17 @@ def _verified(
     wanted = Wanted(asked.submission, asked.site, tuple(words), fit, seconds, queue, keep)
     with _in_one_line():
         made = _run(wanted)
-    told = {"name": asked.title, "site_known_by": asked.known_by, **_kept(wanted, made, asked)}
+    answer = {"name": asked.title, "site_known_by": asked.known_by, **_kept(wanted, made, asked)}
     why = _explained(made, wanted)
     if not as_json:
         _shown(asked, made, why, write)
     elif why is not None:
         from ...diagnose.tell.json_form import as_json as told_why
 
-        told["explained"] = told_why(why)
+        answer["explained"] = told_why(why)
     if why is not None and write:
-        told["written"] = _applied(why, as_json)
-    return EXIT[made.verdict.result.value], told
+        answer["written"] = _applied(why, as_json)
+    return EXIT[made.verdict.result.value], answer
 
 
 def _shown(asked: Case, made: "Verified", why: "Optional[Diagnosis]", write: bool) -> None:
@@ -183,7 +190,7 @@ def _explained(made: "Verified", wanted: "Wanted") -> Optional["Diagnosis"]:
     return explain_verified(made, wanted.submission, wanted.site)
 
 
-def _script(script: str, words: Tuple[str, ...], site_id: Optional[str]) -> Tuple[str, Found]:
+def _script(script: str, words: Tuple[str, ...], site_id: Optional[str]) -> Tuple[str, CaseOrWhy]:
     if "--" in words:
         raise Complaint("-- among the words", "a verification gives the script no arguments")
     asked = answer(script, words, site_id)
@@ -192,20 +199,20 @@ def _script(script: str, words: Tuple[str, ...], site_id: Optional[str]) -> Tupl
 
 def _of_site(
     words: Tuple[str, ...], site_id: Optional[str], name: Optional[str], layout: Layout, stale: bool
-) -> list[Tuple[str, Found]]:
+) -> list[Tuple[str, CaseOrWhy]]:
     """Return what of the site is to be verified. *stale*: each is told of, and not those whose record holds."""
     if site_id is None:
         raise Complaint("no SCRIPT is named", "name a batch script, or --site for its launch templates")
-    found = cases(words, site_id, name, layout)
-    return [each for each in found if _is_stale(*each)] if stale else found
+    candidates = cases(words, site_id, name, layout)
+    return [each for each in candidates if _is_stale(*each)] if stale else candidates
 
 
-def _is_stale(title: str, one: Found) -> bool:
-    if not isinstance(one, Case):
+def _is_stale(title: str, case: CaseOrWhy) -> bool:
+    if not isinstance(case, Case):
         return True  # why it cannot be verified is told when it comes to it
-    said = "; ".join(one.why) if one.why else "its record holds"
-    click.echo(printable(f"maple: {title}: {said}"), err=True)
-    return bool(one.why)
+    reason = "; ".join(case.why) if case.why else "its record holds"
+    click.echo(printable(f"maple: {title}: {reason}"), err=True)
+    return bool(case.why)
 
 
 @contextlib.contextmanager

@@ -41,10 +41,10 @@ class Layout(NamedTuple):
     seconds: float
 
 
-Found = Union[Case, "CannotVerify"]
+CaseOrWhy = Union[Case, "CannotVerify"]
 
 
-def cases(words: Sequence[str], site_id: str, name: Optional[str], layout: Layout) -> list[tuple[str, Found]]:
+def cases(words: Sequence[str], site_id: str, name: Optional[str], layout: Layout) -> list[tuple[str, CaseOrWhy]]:
     """Return the template or paradigm of that name, or all that the site can use: as a script, or why there is none.
 
     Raises `Complaint` where nothing of the site can be verified, or the one that is named cannot.
@@ -58,17 +58,17 @@ def cases(words: Sequence[str], site_id: str, name: Optional[str], layout: Layou
     if name is None and not names:
         raise Complaint(f"--site {site_id}: there is no launch template for it", "see maple site show")
     known = paradigms.names()
-    found: list[tuple[str, Found]] = []
-    for one in (*names, *known) if name is None else (name,):
+    made_cases: list[tuple[str, CaseOrWhy]] = []
+    for part in (*names, *known) if name is None else (name,):
         try:
-            made = (_paradigm if one in known else _launch)(one, site, words, layout)
+            made = (_paradigm if part in known else _launch)(part, site, words, layout)
         except CannotVerify as error:
             if name is not None:
                 raise Complaint(str(error)) from error
-            found.append((one, error))
+            made_cases.append((part, error))
             continue
-        found.append((one, made._replace(known_by=where.why)))
-    return found
+        made_cases.append((part, made._replace(known_by=where.why)))
+    return made_cases
 
 
 def _launch(name: str, site: Site, words: Sequence[str], layout: Layout) -> Case:

@@ -67,8 +67,8 @@ def summary(title: str, made: "Verified") -> str:
     ranks = sum(len(run.facts) for run in made.runs)
     apps = ", ".join(dict.fromkeys(run.stage.app for run in made.runs if run.facts)) or ", ".join(made.miniapps)
     job = f", job {made.job.id}" if made.job else ""
-    said = f"{title}: {made.verdict.result.value} ({apps}, {ranks} ranks{job}, {made.total:.1f} s)"
-    return printable(said)
+    text = f"{title}: {made.verdict.result.value} ({apps}, {ranks} ranks{job}, {made.total:.1f} s)"
+    return printable(text)
 
 
 def _table(run: "Run") -> None:
@@ -104,6 +104,6 @@ def cells(fact: "Fact") -> tuple[str, ...]:
     link = f"{max(rates.values()) / 1e6:.0f} MB/s" if rates else ""
     master = f"{fact.master_addr}:{fact.master_port}" if fact.master_addr else ""
     end = "its end" if fact.ok else f"{fact.phase}: {fact.error or 'no word since'}"
-    numbers = ("" if one is None else str(one) for one in (fact.rank, fact.local_rank, fact.world_size))
+    numbers = ("" if number is None else str(number) for number in (fact.rank, fact.local_rank, fact.world_size))
     cpus = str(fact.table("machine").get("cpus") or "")
     return (*numbers, fact.host, master, "" if seen is None else ",".join(seen) or "none", cpus, link, end)

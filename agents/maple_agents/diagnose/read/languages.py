@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from .literals import ABORTED, KILLED, Found, automaton, english_of, forms
+from .literals import ABORTED, KILLED, Literals, automaton, english_of, forms
 
 # as bash names a line of a script; the number stands before the word in Japanese, or within it
 _LINES = ("Zeile", "ligne", "línea", "riga", "linha", "regel", "行")
@@ -25,7 +25,7 @@ def english(text: str) -> str:
 
 
 @cache
-def _screen() -> Callable[[bytes], Found]:
+def _screen() -> Callable[[bytes], Literals]:
     words = {*english_of(), *_forms(_LINES), *_forms(KILLED), *_forms(ABORTED)}
     return automaton(tuple(sorted(word.encode() for word in words)))
 

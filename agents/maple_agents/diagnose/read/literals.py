@@ -14,7 +14,7 @@ from enum import IntEnum
 from functools import cache
 from pathlib import Path
 
-Found = Sequence[tuple[int, int, int]]
+Literals = Sequence[tuple[int, int, int]]
 
 
 class Sort(IntEnum):
@@ -79,7 +79,7 @@ class Search:
         other._find = lambda small: [(left[number], start, end) for number, start, end in find(small)]
         return other
 
-    def __call__(self, small: bytes) -> Found:
+    def __call__(self, small: bytes) -> Literals:
         """Return (number of the literal, where it begins, where it ends), one behind the other, none overlapping."""
         return self._find(small)
 
@@ -89,20 +89,20 @@ class Search:
         return max((self.sorts[number] for number, _, _ in hits), default=None)
 
 
-def automaton(literals: tuple[bytes, ...]) -> Callable[[bytes], Found]:
+def automaton(literals: tuple[bytes, ...]) -> Callable[[bytes], Literals]:
     """Return what finds *literals* in bytes, one behind the other."""
     try:
         from ahocorasick_rs import BytesAhoCorasick, MatchKind
     except ImportError:
         return expression(literals)
     # the longest: where one literal begins another, the longer one says more
-    find: Callable[[bytes], Found] = BytesAhoCorasick(
+    find: Callable[[bytes], Literals] = BytesAhoCorasick(
         literals, matchkind=MatchKind.LeftmostLongest
     ).find_matches_as_indexes
     return find
 
 
-def expression(literals: tuple[bytes, ...]) -> Callable[[bytes], Found]:
+def expression(literals: tuple[bytes, ...]) -> Callable[[bytes], Literals]:
     numbers = {literal: number for number, literal in enumerate(literals)}
     ordered = sorted(literals, key=len, reverse=True)
     pattern = re.compile(b"|".join(re.escape(literal) for literal in ordered))

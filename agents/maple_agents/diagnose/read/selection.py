@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from .limits import Limits
-from .literals import Found, Search, Sort
+from .literals import Literals, Search, Sort
 from .progress import drawn
 from .units.prefixes import Speaker, last_rows, numbered, ranks, speaker
 from .units.voices import Kept, More, Rows, fingerprint, rows
@@ -114,7 +114,7 @@ class Chosen:
             groups.setdefault(fingerprint(here.lines[row]), []).append(row)
         self._groups(here, groups, {key: hits[members[0]] for key, members in groups.items()})
 
-    def _hits(self, here: Rows, literals: Found) -> dict[int, Hit]:
+    def _hits(self, here: Rows, literals: Literals) -> dict[int, Hit]:
         """Return the strongest literal of each row that has one."""
         hits: dict[int, Hit] = {}
         sorts = self._wearing.sorts
@@ -248,7 +248,7 @@ class Wearing:
         self._often: dict[int, int] = {}
         self._different: dict[int, int] = {}
 
-    def __call__(self, small: bytes) -> Found:
+    def __call__(self, small: bytes) -> Literals:
         return self._now(small)
 
     def hit(self, line: bytes) -> Hit | None:

@@ -89,11 +89,11 @@ class Application:
 
     @staticmethod
     def _by_placement(measured: List[Dict[str, float]]) -> Dict[Placement, Tuple[Floats, Floats]]:
-        found: Dict[Placement, List[Tuple[float, float, float]]] = defaultdict(list)
+        rows: Dict[Placement, List[Tuple[float, float, float]]] = defaultdict(list)
         for row in measured:
             shape = tuple(int(digit) for digit in str(int(row["placement"])))
-            found[shape].append((row["local_bsz"], row["step_time"], row["sync_time"]))
-        tables = {shape: np.array(sorted(points)) for shape, points in found.items()}
+            rows[shape].append((row["local_bsz"], row["step_time"], row["sync_time"]))
+        tables = {shape: np.array(sorted(points)) for shape, points in rows.items()}
         return {shape: (table[:, 0], table[:, 1:]) for shape, table in tables.items()}
 
     def _at(self, name: str, batch: int, epoch: int) -> float:
@@ -127,8 +127,8 @@ class Application:
         for row in self._scalability:
             points.append((row["num_nodes"], row["num_replicas"], row["local_bsz"]))
             values.append(np.array([row["step_time"], row["sync_time"]]))
-        found: Callable[[List[List[int]]], Floats] = LinearNDInterpolator(np.array(points), np.array(values))
-        return found
+        interpolation: Callable[[List[List[int]]], Floats] = LinearNDInterpolator(np.array(points), np.array(values))
+        return interpolation
 
 
 def read(folder: Path) -> Dict[str, Application]:

@@ -55,14 +55,14 @@ def evolve(first: States, running: States, limits: Limits, measure: Measure, cha
     population = survive(_distinct(mended(first, limits, chance), set()), measure)
     for _ in range(GENERATIONS - 1):
         known = {state.tobytes() for state in population.states}
-        found: list[States] = []
+        newcomers: list[States] = []
         for _ in range(TRIES):
-            missing = POPULATION - sum(map(len, found))
+            missing = POPULATION - sum(map(len, newcomers))
             if missing <= 0:
                 break
             children = mended(_mutated(_crossed(population, chance), running, limits, chance), limits, chance)
-            found.append(_distinct(children, known)[:missing])
-        population = survive(np.concatenate([population.states, *found]), measure, population.values)
+            newcomers.append(_distinct(children, known)[:missing])
+        population = survive(np.concatenate([population.states, *newcomers]), measure, population.values)
     return population
 
 
@@ -127,9 +127,9 @@ def _crossed(population: Judged, chance: np.random.Generator) -> States:
 def _tournament(population: Judged, chance: np.random.Generator) -> NDArray[np.int64]:
     """Return as many winners of pairs as a population has: the better in both, or the more alone, or either."""
     first, second = chance.integers(0, len(population.states), (2, POPULATION))
-    one, other = population.values[first], population.values[second]
-    better = ((one >= other).all(axis=1) & (one > other).any(axis=1)) * 1.0
-    better -= ((other >= one).all(axis=1) & (other > one).any(axis=1)) * 1.0
+    winner, other = population.values[first], population.values[second]
+    better = ((winner >= other).all(axis=1) & (winner > other).any(axis=1)) * 1.0
+    better -= ((other >= winner).all(axis=1) & (other > winner).any(axis=1)) * 1.0
     alone = np.where(np.isinf(population.crowding), 1e9, population.crowding)
     score = np.where(better != 0, better, np.sign(alone[first] - alone[second]))
     score = np.where(score != 0, score, chance.choice((-1.0, 1.0), POPULATION))

@@ -42,7 +42,7 @@ def job_name(scheduler: str, token: str) -> str:
 def _of_slurm(job: Job, name: str, place: Workplace, seconds: float) -> list[str]:
     if "wait" in job.settings:
         raise _waits("sbatch", "--wait")
-    found = [
+    options = [
         "--time=" + clock(minutes(seconds) * 60),
         "--job-name=" + name,
         "--output=" + place.output,
@@ -52,7 +52,7 @@ def _of_slurm(job: Job, name: str, place: Workplace, seconds: float) -> list[str
         "--no-requeue",
     ]
     array = job.settings.value("array")
-    return found if array is None else [*found, "--array=" + first_index(array)]
+    return options if array is None else [*options, "--array=" + first_index(array)]
 
 
 def _of_pbs(job: Job, name: str, place: Workplace, seconds: float) -> list[str]:
@@ -61,9 +61,9 @@ def _of_pbs(job: Job, name: str, place: Workplace, seconds: float) -> list[str]:
     if "array" in job.settings:
         raise CannotVerify("a job array of PBS has at least two members", "take -J out to verify one of them")
     walltime = "walltime=" + clock(minutes(seconds) * 60)
-    found = ["-l", walltime, "-N", name, "-o", place.output, "-e", place.errors, "-j", "n", "-m", "n"]
+    words = ["-l", walltime, "-N", name, "-o", place.output, "-e", place.errors, "-j", "n", "-m", "n"]
     keeps = job.settings.value("keep") or b""
-    return found + (["-k", "doe"] if keeps and b"d" not in keeps else [])  # else it stays in the home folder
+    return words + (["-k", "doe"] if keeps and b"d" not in keeps else [])  # else it stays in the home folder
 
 
 def _waits(command: str, option: str) -> CannotVerify:
@@ -94,8 +94,8 @@ def least(site_id: str, settings: Settings) -> int:
     for selector in SELECTORS if file is not None else ():
         for name, table in getattr(file, selector).items():
             times[selector, name] = of_clock(str(table.min_walltime or "")) or 0
-    named = [(one, (settings.value(one) or b"").decode("utf-8", "replace")) for one in SELECTORS]
-    known = [times[one] for one in named if one in times]
+    named = [(selector, (settings.value(selector) or b"").decode("utf-8", "replace")) for selector in SELECTORS]
+    known = [times[selector] for selector in named if selector in times]
     return max(known or times.values(), default=0)
 
 

@@ -109,9 +109,9 @@ def _same(before: Step, now: Step, path: bytes | None) -> bool:
         (step.line, step.nodes, step.tasks, step.tasks_per_node, step.workers_per_task, step.background, step.maybe)
         for step in (before, now)
     ]
-    told = [(_timeless(repr(step.groups)), [breach.kind for breach in step.breaches]) for step in (before, now)]
+    groups = [(_timeless(repr(step.groups)), [breach.kind for breach in step.breaches]) for step in (before, now)]
     links = [[_words(link) for link in step.links] for step in (before, now)]
-    return right and shapes[0] == shapes[1] and told[0] == told[1] and links[0] == links[1]
+    return right and shapes[0] == shapes[1] and groups[0] == groups[1] and links[0] == links[1]
 
 
 def _words(link: Link) -> tuple[str, tuple[str, ...]]:

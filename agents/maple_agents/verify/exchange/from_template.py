@@ -41,17 +41,17 @@ _SWEPT = ("trap 'rm -f \"$HOSTFILE\"' EXIT", "trap 'exit 143' TERM")
 
 def template(name: str, site: Site) -> LaunchFile:
     """Return the launch template of that name. Raises `CannotVerify` where there is none, or not for this site."""
-    found = {launch_file.name: launch_file for launch_file in load()}
-    if name not in found:
-        every = "there are: " + ", ".join(sorted(found))
-        raise CannotVerify(f"there is no launch template {name}", f"{meant(name, found)} {every}".strip())
+    templates = {launch_file.name: launch_file for launch_file in load()}
+    if name not in templates:
+        every = "there are: " + ", ".join(sorted(templates))
+        raise CannotVerify(f"there is no launch template {name}", f"{meant(name, templates)} {every}".strip())
     if name not in {launch_template.name for launch_template in site.launch_templates}:
         raise CannotVerify(
-            f"{name} is not for {site.id}: it has no {found[name].when.over}, or another scheduler",
+            f"{name} is not for {site.id}: it has no {templates[name].when.over}, or another scheduler",
             "for it there are: "
             + (", ".join(launch_template.name for launch_template in site.launch_templates) or "none"),
         )
-    return found[name]
+    return templates[name]
 
 
 def script(launch_file: LaunchFile, site: Site, nodes: int, partition: str = "", gpus: int | None = None) -> bytes:
@@ -129,7 +129,7 @@ def composed(name: str, site_id: str, slots: Slots) -> Composed:
     except (Refused, ValueError) as error:
         raise CannotVerify("%s on %s: %s" % (name, site_id, error)) from error
     if isinstance(made, Lacking):
-        missing = ["%s (%s)" % (one.slot, one.says) for one in made.missing]
+        missing = ["%s (%s)" % (slot.slot, slot.says) for slot in made.missing]
         raise CannotVerify("%s on %s lacks %s" % (name, site_id, "; ".join(missing)), "say it behind --")
     launch = _launch(made)
     site = made.plan.cluster.site

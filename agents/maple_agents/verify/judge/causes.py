@@ -93,14 +93,14 @@ def worlds(run: Run, scene: Scene) -> Iterator[Reason]:
 
 def wrong_worlds(run: Run) -> str:
     """Return in words how the worlds that came differ from the processes that did, "" where they do not."""
-    told = {fact.world_size for fact in run.facts}
+    sizes = {fact.world_size for fact in run.facts}
     came = len(run.facts)
     if len(run.step.groups) != 1:
         return ""
     declared = run.step.groups[0].declared
-    if len(told) > 1:
-        return f"ranks believe in worlds of different size: {listed(sorted(str(size or 1) for size in told))}"
-    (size,) = told
+    if len(sizes) > 1:
+        return f"ranks believe in worlds of different size: {listed(sorted(str(size or 1) for size in sizes))}"
+    (size,) = sizes
     if size is None and came > 1:
         return f"{came} processes train alone, each for itself: none of them was told a rank or a world size"
     whole = {fact.rank for fact in run.facts} == set(range(came))

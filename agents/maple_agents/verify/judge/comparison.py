@@ -78,12 +78,12 @@ def compare(step: Step, facts: Sequence[Fact], names: Names) -> Comparison:
     pairs: list[tuple[Fact, Process | None]] = []
     differences: list[Difference] = []
     values = known = 0
-    for fact, found in _paired(planned, facts, names):
-        pairs.append((fact, found[0] if found else None))
-        if found is None:
+    for fact, match in _paired(planned, facts, names):
+        pairs.append((fact, match[0] if match else None))
+        if match is None:
             values += 4
             continue
-        for what, foretold, real in _told(fact, *found, names, agent):
+        for what, foretold, real in _told(fact, *match, names, agent):
             values += 1
             if foretold is None:
                 continue
@@ -115,8 +115,8 @@ def _paired(planned: Sequence[Planned], facts: Sequence[Fact], names: Names) -> 
         yield fact, planned[taken[j]] if j in taken else None
 
 
-def _likeness(one: Planned, fact: Fact, names: Names) -> int:
-    process = one[0]
+def _likeness(pair: Planned, fact: Fact, names: Names) -> int:
+    process = pair[0]
     node = names.index(fact.host)
     return (
         8 * (process.node is not None and process.node == node)

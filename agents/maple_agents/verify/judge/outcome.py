@@ -51,8 +51,8 @@ def _meeting_on_one_port(runs: Sequence[Run], reasons: list[Reason]) -> list[Rea
         return reasons
     (address, port), lines = shared
     says = f"lines {' and '.join(map(str, sorted(lines)))} run at the same time and both meet at {address}:{port}"
-    one = Reason(Kind.PORT, says, "give each launch line a port of its own", min(lines))
-    return [one, *(reason for reason in reasons if reason.kind not in touched)]
+    own = Reason(Kind.PORT, says, "give each launch line a port of its own", min(lines))
+    return [own, *(reason for reason in reasons if reason.kind not in touched)]
 
 
 # From the facts of one run of a launch line to the reasons why it is not what it should be.
@@ -87,9 +87,9 @@ def _nothing(run: Run, scene: Scene) -> Reason:
     """No rank said anything: the launchers' words tell why, or the rules, or only that it is so."""
     ending = scene.job.ending if scene.job else None
     what = "no rank started" if run.stage.app in ("dry", "probe") else f"no rank came as far as {run.stage.app}"
-    said = in_output(scene.output)
-    if said is not None:
-        kind, line = said
+    words = in_output(scene.output)
+    if words is not None:
+        kind, line = words
         return reason(run, kind, f"{what}: {line}")
     hint = next((words for line, words in scene.findings if line == run.step.line), "")
     hint = f"; {hint}" if hint else ""
@@ -115,39 +115,39 @@ def _missing(run: Run, scene: Scene) -> Iterator[Reason]:
     silent = [names.hosts[node] for node in sorted(n for n in planned if n is not None) if node < len(names.hosts)]
     silent = [host for host in silent if host.split(".")[0] not in {fact.host.split(".")[0] for fact in run.facts}]
     waited = [fact for fact in run.facts if fact.ok is False and kind_of(fact) is Kind.RENDEZVOUS]
-    told = f"; {ranks_in_words(ranks(waited))} waited for them at {_address(waited[0])}" if ranks(waited) else ""
-    said = in_output(scene.output)
-    told += f"; {said[1]}" if said is not None else ""
+    more = f"; {ranks_in_words(ranks(waited))} waited for them at {_address(waited[0])}" if ranks(waited) else ""
+    words = in_output(scene.output)
+    more += f"; {words[1]}" if words is not None else ""
     if silent:
         lost = f", so {ranks_in_words(gone)} of {size} are missing" if gone else ""
         yield Reason(
-            Kind.NODE, f"nothing started on {listed(silent)}{lost}{told}", scenes.about(Kind.NODE, run.step),
+            Kind.NODE, f"nothing started on {listed(silent)}{lost}{more}", scenes.about(Kind.NODE, run.step),
             run.step.line, tuple(gone), tuple(silent),
         )  # fmt: skip
     elif gone and len(run.step.groups) <= 1:
         yield Reason(
-            Kind.MISSING, f"{ranks_in_words(gone)} of {size} never started{told}", scenes.about(Kind.MISSING, run.step),
+            Kind.MISSING, f"{ranks_in_words(gone)} of {size} never started{more}", scenes.about(Kind.MISSING, run.step),
             run.step.line, tuple(gone),
         )  # fmt: skip
     elif run.due is not None and len(run.facts) < run.due:
-        yield reason(run, Kind.MISSING, f"{len(run.facts)} of {run.due} processes started{told}", run.facts)
+        yield reason(run, Kind.MISSING, f"{len(run.facts)} of {run.due} processes started{more}", run.facts)
 
 
 def _waits(run: Run, scene: Scene) -> list[Reason]:
     """Return who waited in vain, and where."""
-    found = []
+    reasons = []
     met = of_kind(run, Kind.RENDEZVOUS)
     if met:
         seconds = max(fact.seconds for fact in met)
         says = (
             f"{ranks_in_words(ranks(met))} waited {seconds:.0f} s for the others at {_address(met[0])}: {met[0].says}"
         )
-        found.append(reason(run, Kind.RENDEZVOUS, says, met))
+        reasons.append(reason(run, Kind.RENDEZVOUS, says, met))
     stuck = [fact for fact in of_kind(run, Kind.COLLECTIVE) if fact.error != "CheckFailed"]
     if stuck and not met:
         says = f"{ranks_in_words(ranks(stuck))} met the others, but {stuck[0].phase} did not end: {stuck[0].says}"
-        found.append(reason(run, Kind.COLLECTIVE, says, stuck))
-    return found
+        reasons.append(reason(run, Kind.COLLECTIVE, says, stuck))
+    return reasons
 
 
 def _address(fact: Fact) -> str:

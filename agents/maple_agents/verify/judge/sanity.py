@@ -22,11 +22,11 @@ def warnings_of(run: Run) -> list[Warning]:
     for fact in run.facts:
         nodes[fact.host].append(fact)
     facts = run.facts
-    said = [*_left_out(run), *_worlds(facts), *_ranks_from(facts), *_pythons(facts)]
-    said += [*_slow_nodes(nodes), *slow_links(facts)]
+    words = [*_left_out(run), *_worlds(facts), *_ranks_from(facts), *_pythons(facts)]
+    words += [*_slow_nodes(nodes), *slow_links(facts)]
     for host, own in sorted(nodes.items()):
-        said += [*_cpus(host, own), *_gpus(host, own)]
-    return [Warning(words, run.step.line) for words in dict.fromkeys(said)]
+        words += [*_cpus(host, own), *_gpus(host, own)]
+    return [Warning(words, run.step.line) for words in dict.fromkeys(words)]
 
 
 def idle(runs: Sequence[Run], hosts: Sequence[str]) -> list[Warning]:
@@ -79,7 +79,7 @@ def _gpus(host: str, facts: Sequence[Fact]) -> Iterator[str]:
     for fact in facts:
         near, mine = fact.table("device").get("numa_node"), fact.table("machine").get("numa_nodes")
         if isinstance(near, int) and isinstance(mine, list) and mine and near not in mine:
-            nodes = listed([str(one) for one in mine])
+            nodes = listed([str(index) for index in mine])
             yield f"{host}: rank {fact.rank} runs on NUMA node {nodes}, and its GPU is at NUMA node {near}"
 
 
@@ -88,9 +88,9 @@ def _slow_nodes(nodes: dict[str, list[Fact]]) -> Iterator[str]:
     names = sorted({name for facts in nodes.values() for fact in facts for name in fact.rates()})
     for name in names:
         rates: dict[str, float] = {
-            host: median(found)
+            host: median(measured)
             for host, facts in nodes.items()
-            if (found := [rate for fact in facts if (rate := fact.rates().get(name))])
+            if (measured := [rate for fact in facts if (rate := fact.rates().get(name))])
         }
         usual = median(rates.values()) if len(rates) > 2 else 0.0
         for host, slow in sorted(rates.items()):
@@ -184,11 +184,11 @@ def slow_links(facts: Sequence[Fact]) -> Iterator[str]:
 
 def links_of(fact: Fact) -> Iterator[Link]:
     """Yield the links that a rank told of. It is another's word: what is of the wrong type is passed over."""
-    told = fact.told.get("links")
-    for one in told if isinstance(told, list) else []:
-        if not isinstance(one, dict) or fact.rank is None:
+    rows = fact.told.get("links")
+    for row in rows if isinstance(rows, list) else []:
+        if not isinstance(row, dict) or fact.rank is None:
             continue
-        to, host, nbytes, rate = (one.get(name) for name in ("to", "to_host", "bytes", "bytes_per_second"))
+        to, host, nbytes, rate = (row.get(name) for name in ("to", "to_host", "bytes", "bytes_per_second"))
         if not (isinstance(to, int) and isinstance(host, str) and isinstance(nbytes, int) and isinstance(rate, int)):
             continue
         if nbytes >= SMALLEST and 0 < rate < 1 << 60:
@@ -208,8 +208,8 @@ def _between_hosts(links: Sequence[Link]) -> Iterator[str]:
         away = [f"{in_words(link.rate)} to {link.to_host}" for link in _worst(own) if link.host == host]
         home = [f"{in_words(link.rate)} from {link.host}" for link in _worst(own) if link.to_host == host]
         yield f"{host}: {' and '.join((away + home)[:MOST])}, {usual}"
-    for one in judged.alone:
-        yield f"{one.host}: {in_words(one.rate)} to {one.to_host} (rank {one.rank} to rank {one.to}), {usual}"
+    for link in judged.alone:
+        yield f"{link.host}: {in_words(link.rate)} to {link.to_host} (rank {link.rank} to rank {link.to}), {usual}"
 
 
 def _within_hosts(links: Sequence[Link]) -> Iterator[str]:

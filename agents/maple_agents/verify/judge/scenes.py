@@ -190,7 +190,7 @@ def in_output(text: str) -> tuple[Kind, str] | None:
     """Return what the launchers' own words mean, with the line that says so; None where nothing tells."""
     lines = [line.strip() for line in text[-100_000:].splitlines() if line.strip() and not _OURS.search(line)]
     for kind, pattern in _OUTPUT:
-        found = next((line for line in lines if pattern.fullmatch(line)), None)
-        if found is not None:
-            return kind, found[:300]
+        match = next((line for line in lines if pattern.fullmatch(line)), None)
+        if match is not None:
+            return kind, match[:300]
     return None

@@ -106,5 +106,5 @@ def ranks_in_words(ranks: Sequence[int]) -> str:
 
 def listed(names: Sequence[str], most: int = 6) -> str:
     """Return names in a row, the first few of many."""
-    found = list(dict.fromkeys(names))
-    return ", ".join(found[:most]) + (f" and {len(found) - most} more" if len(found) > most else "")
+    distinct = list(dict.fromkeys(names))
+    return ", ".join(distinct[:most]) + (f" and {len(distinct) - most} more" if len(distinct) > most else "")

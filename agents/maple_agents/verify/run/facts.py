@@ -72,7 +72,7 @@ class Fact:
 
     def rates(self) -> dict[str, int]:
         """Return the bytes a second over a link, of each collective at its largest size."""
-        found: dict[str, tuple[int, int]] = {}
+        largest: dict[str, tuple[int, int]] = {}
         collectives = self.told.get("collectives")
         for collective in collectives if isinstance(collectives, list) else []:
             if isinstance(collective, dict):
@@ -81,9 +81,9 @@ class Fact:
                     _whole(collective.get("bytes")),
                     _whole(collective.get("bytes_per_second")),
                 )
-                if name and size and rate and size >= found.get(name, (0, 0))[0]:
-                    found[name] = (size, rate)
-        return {name: rate for name, (_, rate) in found.items()}
+                if name and size and rate and size >= largest.get(name, (0, 0))[0]:
+                    largest[name] = (size, rate)
+        return {name: rate for name, (_, rate) in largest.items()}
 
     def visible(self) -> tuple[str, ...] | None:
         """Return the devices that the variables show the process, None where none is set."""
@@ -96,36 +96,36 @@ class Fact:
     def cpus(self) -> frozenset[int]:
         """Return the CPUs that the process may use."""
         text = _text(_table(self.told, "machine").get("cpus")) or ""
-        found: set[int] = set()
+        numbers: set[int] = set()
         for first, last in re.findall(r"(\d{1,6})(?:-(\d{1,6}))?", text[:4000]):
-            found.update(range(int(first), min(int(last or first), int(first) + 4096) + 1))
-        return frozenset(found)
+            numbers.update(range(int(first), min(int(last or first), int(first) + 4096) + 1))
+        return frozenset(numbers)
 
 
-def fact_of(told: object) -> Fact | None:
+def fact_of(row: object) -> Fact | None:
     """Return the fact that parsed JSON is, None where it is none."""
-    if not isinstance(told, dict) or told.get("schema") != 1:
+    if not isinstance(row, dict) or row.get("schema") != 1:
         return None
-    miniapp, host, pid = _text(told.get("miniapp")), _text(told.get("host")), _whole(told.get("pid"))
+    miniapp, host, pid = _text(row.get("miniapp")), _text(row.get("host")), _whole(row.get("pid"))
     if not miniapp or host is None or pid is None:
         return None
-    error = _table(told, "error")
-    ok = told.get("ok")
+    error = _table(row, "error")
+    ok = row.get("ok")
     return Fact(
         miniapp,
         host,
         pid,
-        _number(told.get("started_at")) or 0.0,
-        _whole(told.get("rank")),
-        _whole(told.get("world_size")),
-        _whole(told.get("local_rank")),
-        _text(told.get("master_addr")),
-        _whole(told.get("master_port")),
-        _text(told.get("phase")) or "",
+        _number(row.get("started_at")) or 0.0,
+        _whole(row.get("rank")),
+        _whole(row.get("world_size")),
+        _whole(row.get("local_rank")),
+        _text(row.get("master_addr")),
+        _whole(row.get("master_port")),
+        _text(row.get("phase")) or "",
         ok if isinstance(ok, bool) else None,
         _text(error.get("class")) or "",
         _text(error.get("says")) or "",
-        told,
+        row,
     )
 
 
@@ -149,23 +149,23 @@ class Inbox:
 
 def from_output(output: bytes) -> list[Fact]:
     """Return the facts on a job's output; what launchers put before a line (`0: `, `[rank0]: `) is passed over."""
-    found = []
+    facts = []
     for line in output.split(b"\n"):
         _, prefix, rest = line.partition(PREFIX)
         fact = _parsed(rest) if prefix and len(rest) < MOST else None
         if fact is not None:
-            found.append(fact)
-    return found
+            facts.append(fact)
+    return facts
 
 
 def merged(filed: Iterable[Fact], printed: Iterable[Fact]) -> list[Fact]:
     """Return every process once; of a file and a line the one that says how it ended, then the file."""
-    found = {fact.key: fact for fact in filed}
+    latest = {fact.key: fact for fact in filed}
     for fact in printed:
-        known = found.get(fact.key)
+        known = latest.get(fact.key)
         if known is None or (known.ok is None and fact.ok is not None):
-            found[fact.key] = fact
-    return sorted(found.values(), key=lambda fact: (fact.rank is None, fact.rank or 0, fact.host, fact.started_at))
+            latest[fact.key] = fact
+    return sorted(latest.values(), key=lambda fact: (fact.rank is None, fact.rank or 0, fact.host, fact.started_at))
 
 
 def _names(folder: str) -> list[str]:
@@ -191,9 +191,9 @@ def _parsed(text: bytes) -> Fact | None:
         return None
 
 
-def _table(told: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = told.get(name)
-    return found if isinstance(found, dict) else {}
+def _table(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    table = row.get(name)
+    return table if isinstance(table, dict) else {}
 
 
 def _whole(value: object) -> int | None:

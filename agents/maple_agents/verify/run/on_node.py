@@ -47,7 +47,7 @@ def _there(names: List[str]) -> bool:
 
 def _in_child(words: List[str], stage: Dict[str, Any]) -> int:
     """Run a stage in a process of its own and return its exit code; a signal to this process is handed on to it."""
-    told = dict(os.environ, MAPLE_MINIAPP_TIMEOUT=str(stage["timeout"]))
+    environment = dict(os.environ, MAPLE_MINIAPP_TIMEOUT=str(stage["timeout"]))
     stopped = []  # type: List[int]
     children = []  # type: List[subprocess.Popen[bytes]]
 
@@ -57,7 +57,7 @@ def _in_child(words: List[str], stage: Dict[str, Any]) -> int:
             child.send_signal(number)
 
     before = [(number, signal.signal(number, stop)) for number in (signal.SIGTERM, signal.SIGINT)]
-    children.append(subprocess.Popen(words, env=told))
+    children.append(subprocess.Popen(words, env=environment))
     if stopped:
         children[0].send_signal(stopped[0])
     code = children[0].wait()

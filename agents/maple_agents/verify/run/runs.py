@@ -61,7 +61,7 @@ def runs_of(line: Line, stages: Sequence[Stage], facts: Sequence[Fact]) -> list[
     """Return the run of each step of a line, each in the stage that decides: the last one that all have come to."""
     apart = _apart(facts) if len(line.steps) > 1 else [tuple(facts)]
     apart += [()] * (len(line.steps) - len(apart))
-    return [_run(line, step, stages, found) for step, found in zip(line.steps, apart)]
+    return [_run(line, step, stages, own) for step, own in zip(line.steps, apart)]
 
 
 def _run(line: Line, step: Step, stages: Sequence[Stage], facts: Sequence[Fact]) -> Run:
@@ -90,16 +90,16 @@ def _apart(facts: Sequence[Fact]) -> list[tuple[Fact, ...]]:
 
     Under Slurm each run is a step of its own, and the facts name it.
     """
-    found: list[list[Fact]] = []
+    groups: list[list[Fact]] = []
     until, step = 0.0, ""
     for fact in sorted(facts, key=lambda fact: fact.started_at):
         named = str(fact.table("given").get("SLURM_STEP_ID", ""))
         new = named != step if named else fact.started_at >= until
-        if not found or (new and not (not named and fact.miniapp != "dry")):
-            found.append([])
-        found[-1].append(fact)
+        if not groups or (new and not (not named and fact.miniapp != "dry")):
+            groups.append([])
+        groups[-1].append(fact)
         until, step = max(until, fact.ended_at), named
-    return [tuple(run) for run in found]
+    return [tuple(run) for run in groups]
 
 
 def complete(lines: Sequence[tuple[Line, Sequence[Stage]]], facts: dict[str, Sequence[Fact]]) -> bool:

@@ -118,12 +118,12 @@ class _Watch:
 
     def _look(self) -> bool:
         """Read the ranks' files; return whether there is anything new."""
-        found = {entry: inbox.look() for entry, inbox in self.inboxes.items()}
-        states = [(fact.key, fact.phase, fact.ok) for facts in found.values() for fact in facts]
+        by_entry = {entry: inbox.look() for entry, inbox in self.inboxes.items()}
+        states = [(fact.key, fact.phase, fact.ok) for facts in by_entry.values() for fact in facts]
         before = [(fact.key, fact.phase, fact.ok) for facts in self.seen.facts.values() for fact in facts]
         if sorted(states, key=repr) == sorted(before, key=repr):
             return False
-        self.seen.facts, self.seen.reported = found, self._now()
+        self.seen.facts, self.seen.reported = by_entry, self._now()
         self.seen.began = self._now() if self.seen.began is None else self.seen.began
         if self.failed is None and any(ok is False for _, _, ok in states):
             self.failed = self._now()

@@ -207,28 +207,28 @@ def clear_leftovers(scheduler: Scheduler, environ: Mapping[str, str] = os.enviro
     """End what dead verifications of this host have left, and return their folders."""
     own = records.own_folder(environ)
     folder = os.path.join(own, "open") if own else ""
-    found = []
+    folders = []
     for name in records.names_in(folder):
         path = os.path.join(folder, name)
-        told = records.read_value(path)
-        if told is None or not _is_dead(told) or told.get("scheduler") != scheduler.name:
+        record = records.read_value(path)
+        if record is None or not _is_dead(record) or record.get("scheduler") != scheduler.name:
             continue
-        job, left = told.get("job"), told.get("folder")
+        job, left = record.get("job"), record.get("folder")
         if isinstance(job, str):
             with contextlib.suppress(SchedulerError):
                 scheduler.cancel(job)
         if isinstance(left, str):
             remove(left)
-            found.append(left)
+            folders.append(left)
         with contextlib.suppress(OSError):
             os.unlink(path)
-    return found
+    return folders
 
 
-def _is_dead(told: Mapping[str, Any], started: Callable[[int], str] | None = None) -> bool:
-    if told.get("host") != socket.gethostname() or not isinstance(told.get("pid"), int):
+def _is_dead(record: Mapping[str, Any], started: Callable[[int], str] | None = None) -> bool:
+    if record.get("host") != socket.gethostname() or not isinstance(record.get("pid"), int):
         return False
-    return (started or _started)(told["pid"]) != told.get("started")
+    return (started or _started)(record["pid"]) != record.get("started")
 
 
 def _started(pid: int) -> str:

@@ -40,12 +40,12 @@ def made(foreign: Foreign, plan: Plan, home: bool, way: Way) -> tuple[bytes, lis
         wanted.append(None if stays else layout)
         if stays:
             continue
-        one = plan._replace(launch=template(launch, plan))
-        edits += launch_lines.edits(launch, foreign, one, layout, commands)
+        placed = plan._replace(launch=template(launch, plan))
+        edits += launch_lines.edits(launch, foreign, placed, layout, commands)
         if launch.outer is not None or layout.nodes > 1:
-            lines.update(dict.fromkeys(() if launch.small else launch_line.before(one._replace(layout=layout))))
+            lines.update(dict.fromkeys(() if launch.small else launch_line.before(placed._replace(layout=layout))))
             at = at if launch.small else min(at, launch.at)
-        edits += _ranks(launch, foreign, one, layout, way)
+        edits += _ranks(launch, foreign, placed, layout, way)
     edits += _rendezvous(foreign, plan, wanted, commands, way, home)
     edits += list(rendezvous.node_lists(foreign, plan, commands))
     edits += [] if home else without(foreign, commands)
@@ -86,8 +86,8 @@ def _rendezvous(
     foreign: Foreign, plan: Plan, wanted: list[Layout | None], commands: list[FoundCommand], way: Way, home: bool
 ) -> list[Edit]:
     """Return the edits of what the script sets for ranks and masters; the largest world's numbers count."""
-    worlds = [one for one in wanted if one is not None]
-    layout = max(worlds, key=lambda one: one.ranks, default=plan.layout)
+    worlds = [layout_wanted for layout_wanted in wanted if layout_wanted is not None]
+    layout = max(worlds, key=lambda world: world.ranks, default=plan.layout)
     own = foreign.scheduler == plan.cluster.site.scheduler
     if not way.ranks and own:
         return []
@@ -152,9 +152,9 @@ def _apart(edits: list[Edit]) -> list[Edit]:
     out: list[Edit] = []
     for edit in edits:
         start, end = edit.span
-        if any(one.span.start < end and start < one.span.end for one in out):
+        if any(kept.span.start < end and start < kept.span.end for kept in out):
             continue
-        if start == end and any(one.span.start < start < one.span.end for one in out):
+        if start == end and any(kept.span.start < start < kept.span.end for kept in out):
             continue
         out.append(edit)
     return out
@@ -185,10 +185,14 @@ def without(foreign: Foreign, commands: list[FoundCommand]) -> list[Edit]:
     becomes `:`, so that what is around it stays as it was.
     """
     whole, parts = _going(foreign, commands)
-    counts = Counter(one.group for one in whole if one.whole)
-    emptied = {one.group: one for one in reversed(whole) if counts[one.group] == one.siblings and _is_nested(one)}
+    counts = Counter(command.group for command in whole if command.whole)
+    emptied = {
+        command.group: command
+        for command in reversed(whole)
+        if counts[command.group] == command.siblings and _is_nested(command)
+    }
     out = [Edit(_with_blanks(each.span, foreign.source), b"", "another cluster's") for each in parts]
-    return [*out, *(_gone(one, foreign.source, emptied.get(one.group) is one) for one in whole)]
+    return [*out, *(_gone(command, foreign.source, emptied.get(command.group) is command) for command in whole)]
 
 
 def native(foreign: Foreign, scheduler: str, commands: list[FoundCommand]) -> list[Edit]:
@@ -210,13 +214,13 @@ def native(foreign: Foreign, scheduler: str, commands: list[FoundCommand]) -> li
     return out
 
 
-def _runs(one: FoundCommand, source: bytes) -> bool:
+def _runs(command: FoundCommand, source: bytes) -> bool:
     """Tell whether a command does more than set variables."""
-    return bool(one.command.words) and bare(source, one.command.words[0]) not in DECLARING
+    return bool(command.command.words) and bare(source, command.command.words[0]) not in DECLARING
 
 
-def _writes(one: FoundCommand) -> bool:
-    return any(each.op in (b">", b">>") for each in one.command.redirects)
+def _writes(command: FoundCommand) -> bool:
+    return any(each.op in (b">", b">>") for each in command.command.redirects)
 
 
 def _going(foreign: Foreign, commands: list[FoundCommand]) -> tuple[list[FoundCommand], list[Region]]:
@@ -232,9 +236,9 @@ def _going(foreign: Foreign, commands: list[FoundCommand]) -> tuple[list[FoundCo
     return whole, some
 
 
-def _is_nested(one: FoundCommand) -> bool:
+def _is_nested(command: FoundCommand) -> bool:
     """Tell whether the command stands in a function or a branch, which must not be empty."""
-    return one.item.start != one.top.start
+    return command.item.start != command.top.start
 
 
 def _with_blanks(span: Span, source: bytes) -> Span:
@@ -242,24 +246,24 @@ def _with_blanks(span: Span, source: bytes) -> Span:
     return Span(span.start, span.end + len(rest) - len(rest.lstrip(b" \t")))
 
 
-def _in(span: Span, one: FoundCommand) -> bool:
-    return one.command.span.start <= span.start and span.end <= one.command.span.end
+def _in(span: Span, command: FoundCommand) -> bool:
+    return command.command.span.start <= span.start and span.end <= command.command.span.end
 
 
-def _all(parts: list[Region], one: FoundCommand) -> bool:
+def _all(parts: list[Region], command: FoundCommand) -> bool:
     """Tell whether a command sets nothing but what goes."""
-    words = len(one.command.words[1:]) if one.command.words else len(one.command.assignments)
+    words = len(command.command.words[1:]) if command.command.words else len(command.command.assignments)
     return len(parts) >= words
 
 
-def _gone(one: FoundCommand, source: bytes, stays: bool) -> Edit:
-    start, end = one.command.span
-    if not one.whole or stays:
-        return Edit(one.command.span, b":", "another cluster's")
+def _gone(command: FoundCommand, source: bytes, stays: bool) -> Edit:
+    start, end = command.command.span
+    if not command.whole or stays:
+        return Edit(command.command.span, b":", "another cluster's")
     begin = source.rfind(b"\n", 0, start) + 1
     stop = source.find(b"\n", end)
     stop = len(source) if stop < 0 else stop
     before, behind = source[begin:start], source[end:stop].strip()
     if before.strip() or (behind and not behind.startswith(b"#")):
-        return Edit(one.command.span, b":", "another cluster's")
+        return Edit(command.command.span, b":", "another cluster's")
     return Edit(Span(begin, min(stop + 1, len(source))), b"", "another cluster's")

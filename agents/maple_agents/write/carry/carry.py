@@ -57,18 +57,20 @@ def carry(
     Raises `Refused` with one line, and the line of the script, where it cannot be carried with certainty.
     """
     words = Words(slots, wishes, earlier, ranks, gpu_kinds)
-    found = _carried(foreign, cluster, words)
-    return found if isinstance(found, Lacking) else _with_news(found, foreign, cluster)
+    result = _carried(foreign, cluster, words)
+    return result if isinstance(result, Lacking) else _with_news(result, foreign, cluster)
 
 
 def _with_news(new: Carried, foreign: Foreign, cluster: Cluster) -> Carried:
     """Return the script with what was assumed for it: only what stands in it, and that the old one does not say."""
     if new.plan is None or not new.plan.assumed:
         return new
-    said = _read(new, foreign, cluster)
-    news = (one for one in new.plan.assumed if one.slot in said and said[one.slot].value == one.value)
+    words_read = _read(new, foreign, cluster)
+    news = (
+        value for value in new.plan.assumed if value.slot in words_read and words_read[value.slot].value == value.value
+    )
     slots = foreign.slots
-    assumed = tuple(one for one in news if one.slot not in slots or slots[one.slot].value != one.value)
+    assumed = tuple(value for value in news if value.slot not in slots or slots[value.slot].value != value.value)
     return new._replace(plan=new.plan._replace(assumed=assumed))
 
 
@@ -221,7 +223,7 @@ def _first_right(foreign: Foreign, plan: Plan, home: bool) -> Carried:
 
 def _carriable(foreign: Foreign, plan: Plan) -> None:
     """Raise `Refused` for launch lines that are not understood, or that no template can take the place of."""
-    unread = next((one for one in foreign.plan.unread if any(name in one[1] for name in OVER)), None)
+    unread = next((line for line in foreign.plan.unread if any(name in line[1] for name in OVER)), None)
     if unread is not None:
         raise Refused("line %d: %s, so it is not known what it starts" % unread)
     for launch in foreign.launches:

@@ -86,7 +86,7 @@ def request(foreign: Foreign, plan: Plan, home: bool) -> Request:
         if made is None:
             advice.append("line %d: %s left out: %s" % (setting.origin.line, spelled(setting), _why(setting, new)))
             continue
-        lines += [one for one in made if one not in lines]
+        lines += [line for line in made if line not in lines]
         if not made and setting.name in ("output", "error"):
             advice.append("line %d: %s left out: %s" % (setting.origin.line, spelled(setting), _NAMES_FILES))
     lines += _joined(foreign, new)
@@ -194,7 +194,7 @@ def _to_slurm(setting: Setting) -> tuple[bytes, ...] | None:
     if name == "mail-user":
         return (b"#SBATCH --mail-user=" + value,)
     if name == "mail-type":
-        kinds = [_LETTERS[bytes((one,))] for one in value if bytes((one,)) in _LETTERS]
+        kinds = [_LETTERS[bytes((letter,))] for letter in value if bytes((letter,)) in _LETTERS]
         return (b"#SBATCH --mail-type=" + (b",".join(kinds) or b"NONE"),)
     if name == "rerunable":
         return (b"#SBATCH --requeue" if value.lower() in (b"y", b"") else b"#SBATCH --no-requeue",)
@@ -238,17 +238,15 @@ def requested_slots(foreign: Foreign, cluster: Cluster, slots: Slots, home: bool
 
     The program stands in for the one on the launch line, which is kept where it is.
     """
-    found = [foreign.slots[name] for name in _EVERYWHERE if name in foreign.slots]
+    kept = [foreign.slots[name] for name in _EVERYWHERE if name in foreign.slots]
     if home:
-        found += [
-            foreign.slots[name] for name in _AT_HOME if name in foreign.slots and _is_here(name, foreign, cluster)
-        ]
-    found += [*_gpus(foreign, cluster, home), *_way(foreign, cluster), *_program(foreign)]
+        kept += [foreign.slots[name] for name in _AT_HOME if name in foreign.slots and _is_here(name, foreign, cluster)]
+    kept += [*_gpus(foreign, cluster, home), *_way(foreign, cluster), *_program(foreign)]
     site = Slot("site", cluster.site.id, Origin("option"))
     wanted = {name: slot for name, slot in slots.items() if name not in ("environment", "container")}
     if "gpus_total" in wanted:
-        found = [slot for slot in found if slot.name != "gpus_per_node" and (slot.name != "nodes" or "nodes" in wanted)]
-    return Slots([*found, *wanted.values(), site])
+        kept = [slot for slot in kept if slot.name != "gpus_per_node" and (slot.name != "nodes" or "nodes" in wanted)]
+    return Slots([*kept, *wanted.values(), site])
 
 
 def _is_here(name: Name, foreign: Foreign, cluster: Cluster) -> bool:
@@ -323,8 +321,8 @@ def _way(foreign: Foreign, cluster: Cluster) -> Iterator[Slot]:
 
 def _program(foreign: Foreign) -> Iterator[Slot]:
     """The name of the program's file: it names the job where the script does not."""
-    said = foreign.slots.text("program").split()
-    name = next((word.strip("\"'") for word in said if word.strip("\"'").endswith(".py") and "$" not in word), "")
+    words = foreign.slots.text("program").split()
+    name = next((word.strip("\"'") for word in words if word.strip("\"'").endswith(".py") and "$" not in word), "")
     if name:
         yield Slot("program", name, _origin(foreign, "program"))
 

@@ -181,8 +181,8 @@ def _paths(foreign: Foreign, script: bytes) -> Iterator[str]:
         yield "and %d more paths of the old cluster" % (len(named) - MOST)
 
 
-def _line(foreign: Foreign, one: FoundCommand) -> int:
-    return line_of(foreign.source, one.command.span.start)
+def _line(foreign: Foreign, command: FoundCommand) -> int:
+    return line_of(foreign.source, command.command.span.start)
 
 
 # What means the same in other words, or is asked anew for each cluster: its loss is no news.
@@ -214,7 +214,7 @@ def _old_request(foreign: Foreign, script: bytes) -> Iterator[str]:
 def _other_value(setting: Setting, now: list[bytes]) -> str:
     """Return the same option as the new directives have it, "" where none does."""
     mark = b"#SBATCH --%s=" % setting.name.encode()
-    line = next((one for one in now if one.startswith(mark)), b"")
+    line = next((line for line in now if line.startswith(mark)), b"")
     return line[len(b"#SBATCH ") :].decode("utf-8", "backslashreplace")
 
 
@@ -231,9 +231,9 @@ def _gone(foreign: Foreign, script: bytes, commands: list[FoundCommand]) -> Iter
         if text and text not in script:
             lost.append((text.decode("utf-8", "replace").split("\n")[0], line_of(foreign.source, edit.span.start)))
     if lost:
-        yield "taken out, as the old cluster's: %s" % _listed(sorted(lost, key=lambda one: one[1]))
+        yield "taken out, as the old cluster's: %s" % _listed(sorted(lost, key=lambda pair: pair[1]))
 
 
 def _listed(named: list[tuple[str, int]]) -> str:
-    shown = ", ".join("%s (line %d)" % one for one in named[:MOST])
+    shown = ", ".join("%s (line %d)" % pair for pair in named[:MOST])
     return shown + (" and %d more" % (len(named) - MOST) if len(named) > MOST else "")

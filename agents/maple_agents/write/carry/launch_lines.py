@@ -27,19 +27,19 @@ _MODES = ("config-file", "use-fsdp", "use-deepspeed", "use-megatron-lm", "cpu")
 def edits(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout, commands: list[FoundCommand]) -> list[Edit]:
     """Return the edits after which the line starts its program on *layout* by the plan's template."""
     because = "%s revision %d" % (plan.launch.name, plan.launch.revision)
-    one = plan._replace(layout=layout)
-    found: list[Edit] = []
+    placed = plan._replace(layout=layout)
+    changes: list[Edit] = []
     if launch.agent is not None:
-        words = _agent(launch, foreign, one)
+        words = _agent(launch, foreign, placed)
         if words is not None:
-            found += _put(launch.agent, words, because)
+            changes += _put(launch.agent, words, because)
     if launch.outer is not None:
-        found += _alone_at_last(launch, foreign) if _without_outer(launch, one) else _put(
-            launch.outer, _outer(launch, foreign, one, plan.layout), because)  # fmt: skip
+        changes += _alone_at_last(launch, foreign) if _without_outer(launch, placed) else _put(
+            launch.outer, _outer(launch, foreign, placed, plan.layout), because)  # fmt: skip
     elif layout.nodes > 1 or (launch.agent is None and not launch.small):
         start = command_word(launch, foreign.source, commands)
-        found.append(Edit(Span(start, start), _outer(launch, foreign, one, plan.layout) + b" ", because))
-    return found
+        changes.append(Edit(Span(start, start), _outer(launch, foreign, placed, plan.layout) + b" ", because))
+    return changes
 
 
 def command_word(launch: Launch, source: bytes, commands: list[FoundCommand]) -> int:
@@ -50,7 +50,9 @@ def command_word(launch: Launch, source: bytes, commands: list[FoundCommand]) ->
     start = launch.steps[0].span.start
     if launch.quote.startswith(b"<"):
         start = _run_at(start, source, commands) or start
-    holding = [one.command for one in commands if one.command.span.start <= start < one.command.span.end]
+    holding = [
+        command.command for command in commands if command.command.span.start <= start < command.command.span.end
+    ]
     command = min(holding, key=lambda simple: simple.span.end - simple.span.start, default=None)
     if command is None or not command.words:
         return launch.agent.spans[0].start if launch.agent is not None else start
@@ -73,13 +75,13 @@ def _run_at(start: int, source: bytes, commands: list[FoundCommand]) -> int | No
     return running[0].command.span.start if len(running) == 1 else None
 
 
-def _writes(one: FoundCommand, offset: int) -> bool:
-    spans = [each.heredoc.span for each in one.command.redirects if each.heredoc is not None]
+def _writes(command: FoundCommand, offset: int) -> bool:
+    spans = [each.heredoc.span for each in command.command.redirects if each.heredoc is not None]
     return any(span.start <= offset < span.end for span in spans)
 
 
-def _runs(one: FoundCommand, name: bytes, source: bytes) -> bool:
-    words = [_file(source, word.span) for word in one.command.words]
+def _runs(command: FoundCommand, name: bytes, source: bytes) -> bool:
+    words = [_file(source, word.span) for word in command.command.words]
     return words[:1] == [name] or (words[:1] in ([b"bash"], [b"sh"]) and name in words[1:])
 
 
@@ -168,8 +170,8 @@ def _of_other(launch: Launch, name: str, kept: list[tuple[str, bytes]], plan: Pl
 def _name_kept(own: bytes, words: Words, foreign: Foreign) -> bytes:
     """Leave `python -m torch.distributed.run` as it was written: it names the user's own Python."""
     start, end = words.spans[0]
-    said = foreign.source[start:end]
-    name, dot, _ = said.partition(b"torch.distributed.run")
+    own_words = foreign.source[start:end]
+    name, dot, _ = own_words.partition(b"torch.distributed.run")
     return own.replace(b"torchrun", name + dot, 1) if dot and own.startswith(b"torchrun") else own
 
 
@@ -180,9 +182,9 @@ def _alone(name: str, layout: Layout, link: Link, kept: list[tuple[str, bytes]])
         return "torchrun --standalone --nproc-per-node=%d" % ranks
     if name == "deepspeed":
         port = link.option("master-port")
-        said = port.value.raw.decode("utf-8", "replace") if port is not None and port.value is not None else ""
-        return "deepspeed --num_gpus=%d" % ranks + (" --master_port=%s" % said if said.isdigit() else "")
-    several = " --multi_gpu" if ranks > 1 and not any(one in _MODES for one, _ in kept) else ""
+        port_text = port.value.raw.decode("utf-8", "replace") if port is not None and port.value is not None else ""
+        return "deepspeed --num_gpus=%d" % ranks + (" --master_port=%s" % port_text if port_text.isdigit() else "")
+    several = " --multi_gpu" if ranks > 1 and not any(mode in _MODES for mode, _ in kept) else ""
     return "accelerate launch%s --num_machines=1 --num_processes=%d" % (several, ranks)
 
 

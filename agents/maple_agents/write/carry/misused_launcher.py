@@ -46,12 +46,13 @@ def meant(foreign: Foreign) -> Meant:
     fewer = False
     looked_at: set[tuple[int, int]] = set()
     for _ in range(4 * len(foreign.launches)):
-        found = next(
-            ((one, link) for one, link in _links(foreign) if _place(link) not in looked_at and why(one, link)), None
+        misuse = next(
+            ((start, link) for start, link in _links(foreign) if _place(link) not in looked_at and why(start, link)),
+            None,
         )
-        if found is None:
+        if misuse is None:
             break
-        launch, link = found
+        launch, link = misuse
         other = _of_agent(foreign, link) if link.name in AGENTS else _of_outer(foreign, launch, link)
         if other is None:
             looked_at.add(_place(link))
@@ -76,8 +77,8 @@ def surely_wrong(foreign: Foreign) -> bool:
 def why(launch: Launch, link: Link) -> str:
     """Return why the words of a launcher are not its own, "" where they are."""
     step = launch.steps[0]
-    told = [text for text in step.unknown if text.startswith(link.name + ": ") and _IN_DOUBT.search(text)]
-    told += [
+    reasons = [text for text in step.unknown if text.startswith(link.name + ": ") and _IN_DOUBT.search(text)]
+    reasons += [
         breach.names[0].decode("utf-8", "replace")
         for breach in step.breaches
         if breach.kind == breach_kinds.REFUSED
@@ -87,11 +88,11 @@ def why(launch: Launch, link: Link) -> str:
     ]
     taken_apart = _taken_apart(link)
     if taken_apart:
-        told.append("%s: %s is another launcher's option" % (link.name, taken_apart.decode("utf-8", "replace")))
+        reasons.append("%s: %s is another launcher's option" % (link.name, taken_apart.decode("utf-8", "replace")))
     last = link is step.links[-1]
     if last and link.name != "mpiexec" and step.program and _NO_PROGRAM.fullmatch(step.program[0]):
-        told.append("%s: %s is no program" % (link.name, step.program[0].decode("utf-8", "replace")))
-    return told[0] if told else ""
+        reasons.append("%s: %s is no program" % (link.name, step.program[0].decode("utf-8", "replace")))
+    return reasons[0] if reasons else ""
 
 
 def _taken_apart(link: Link) -> bytes:
@@ -129,9 +130,9 @@ def _order(foreign: Foreign, name: str) -> list[str]:
     """Return the other launchers: those of the script's own cluster first."""
     states = ("preferred", "present")
     site = site_of(foreign)
-    known = {one: site.launcher(one) for one in OVER}
-    ranked = sorted(OVER, key=lambda one: states.index(known[one]) if known[one] in states else len(states))
-    return [one for one in ranked if one != name]
+    known = {name_of: site.launcher(name_of) for name_of in OVER}
+    ranked = sorted(OVER, key=lambda other: states.index(known[other]) if known[other] in states else len(states))
+    return [other for other in ranked if other != name]
 
 
 def _reads(foreign: Foreign, start: int, name: str) -> bool:
@@ -159,7 +160,7 @@ def _of_agent(foreign: Foreign, link: Link) -> Foreign:
     Raises `Refused` where no agent takes the words, or where more than layout would be lost.
     """
     assert link.name_span is not None
-    launch = next(one for one, each in _links(foreign) if each is link)
+    launch = next(start for start, each in _links(foreign) if each is link)
     for name in (agent for agent in AGENTS if agent != link.name):
         other = again(apply(foreign.source, [Edit(link.name_span, _CALLED[name], "launcher")]), foreign)
         shift = len(_CALLED[name]) - (link.name_span.end - link.name_span.start)

@@ -111,7 +111,11 @@ def other_numbers(foreign: Foreign, numbers: Numbers, taken: list[Edit]) -> list
         wanted: dict[bytes, None] = {}
         for span, name in _task_variables(foreign.source, text):
             new = numbers.of(name)
-            if not new.startswith(b"$") or new[1:] == name or any(one.start <= span.start < one.end for one in covered):
+            if (
+                not new.startswith(b"$")
+                or new[1:] == name
+                or any(edit.start <= span.start < edit.end for edit in covered)
+            ):
                 continue
             if any(launch.program is not None and _holds(launch.program, span) for launch in foreign.launches):
                 wanted[name + b"=" + new] = None
@@ -181,9 +185,9 @@ def node_lists(foreign: Foreign, plan: Plan, commands: list[FoundCommand]) -> It
                 yield Edit(Span(whole.start, command.command.words[at].span.start), b"", "first node")
 
 
-def _program(one: FoundCommand, source: bytes) -> int | None:
+def _program(command: FoundCommand, source: bytes) -> int | None:
     """Return the index of the word that an srun starts, None where that cannot be told."""
-    values = [plain(bare(source, word) or b"x") for word in one.command.words]
+    values = [plain(bare(source, word) or b"x") for word in command.command.words]
     reading = read(TABLE, values, 1)
     return reading.program if not reading.open and reading.program < len(values) else None
 

@@ -74,8 +74,8 @@ def _too_early(launch: Launch, source: bytes) -> bool:
 def _apart(step: Step) -> bool:
     """Tell whether torchrun is started on several nodes and told neither of the others nor to stand alone."""
     link = step.links[-1]
-    told = link.option("nnodes", "standalone", "rdzv-endpoint", "master-addr") is not None
-    return link.name == "torchrun" and not told and not link.open and len(step.groups) > 1 and (step.nodes or 1) > 1
+    is_told = link.option("nnodes", "standalone", "rdzv-endpoint", "master-addr") is not None
+    return link.name == "torchrun" and not is_told and not link.open and len(step.groups) > 1 and (step.nodes or 1) > 1
 
 
 def _meets_nobody(step: Step) -> bool:
@@ -91,7 +91,7 @@ def _as_meant(state: State, foreign: Foreign) -> bool:
     if variables.uncrossed(foreign.source, foreign.scheduler, given) != foreign.source:
         return False
     alone = sum(not launch.small for launch in foreign.launches) == 1
-    for step in (one for one in state.plan.steps if one.links):
+    for step in (launched for launched in state.plan.steps if launched.links):
         if _agent(step) and (not _whole(step) or _forgot(step, state)):
             return False
         if step.tasks is None or (alone and not _on_all(step, given.nodes)):

@@ -60,13 +60,13 @@ def _pbs(directive: Directive) -> str:
 
 def directives(plan: Plan) -> list[Directive]:
     """Return the directives of a plan. Raises `Refused` as `lines` does."""
-    found = _of_pbs(plan) if plan.cluster.site.scheduler == "pbs" else _of_slurm(plan)
-    for directive in found:
+    lines_made = _of_pbs(plan) if plan.cluster.site.scheduler == "pbs" else _of_slurm(plan)
+    for directive in lines_made:
         if re.search(r"[\s#;]", directive.value) or directive.value.startswith("-"):
             raise Refused("%s %r: a directive cannot hold that" % (directive.option, directive.value))
     return [
         directive
-        for directive in found
+        for directive in lines_made
         if not any(refuses(refusal, directive) for refusal in plan.cluster.site.refusals)
     ]
 

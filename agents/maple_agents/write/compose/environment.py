@@ -24,10 +24,10 @@ def lines(plan: Plan) -> list[bytes]:
     """Return the lines, without newlines and with short comments: modules, variables, the user's own environment,
     and what the model needs around it. Under PBS the change to the folder of the submission comes first.
     """
-    found = [
+    texts = [
         *_of(plan, "first"),
         *_modules(plan),
-        *(one.decode() for one in launch_line.load_container(plan)),
+        *(line.decode() for line in launch_line.load_container(plan)),
         *own_lines(plan),
         *said_variables(plan),
         *_of(plan, "lines"),
@@ -35,7 +35,7 @@ def lines(plan: Plan) -> list[bytes]:
         *_proxy(plan),
         *model_lines(plan),
     ]
-    return [one.encode("utf-8", "surrogateescape") for one in found]
+    return [text.encode("utf-8", "surrogateescape") for text in texts]
 
 
 def comment(text: str) -> list[str]:
@@ -59,9 +59,9 @@ def _modules(plan: Plan) -> list[str]:
     loads: list[Load] = [fact(file, key) for key in part.modules]
     if plan.said.text("container"):  # it brings its own Python; the host's would get into it by PYTHONPATH
         loads = [load for load in loads if any("singularity" in line or "apptainer" in line for line in load.load)]
-    found = [line for load in loads for line in load.load]
+    loaded = [line for load in loads for line in load.load]
     then = [load.then for load in loads if load.then and not _own(plan)]
-    return [*found, *(line for text in then for line in comment("Then, with names of your own: %s" % text))]
+    return [*loaded, *(line for text in then for line in comment("Then, with names of your own: %s" % text))]
 
 
 def _own(plan: Plan) -> bool:
@@ -109,8 +109,8 @@ def _proxy(plan: Plan) -> list[str]:
         return []
     proxy: Proxy = file.proxy
     named = (("http_proxy", proxy.http), ("https_proxy", proxy.https), ("all_proxy", proxy.all))
-    found = [exported(name, value) for name, value in named if value]
-    return [*comment("A compute node reaches the internet through the proxy only."), *found] if found else []
+    exports = [exported(name, value) for name, value in named if value]
+    return [*comment("A compute node reaches the internet through the proxy only."), *exports] if exports else []
 
 
 # A fact of a site file by its key path ("modules.pytorch.0"), as the parts of the repository name it.
@@ -118,17 +118,17 @@ def _proxy(plan: Plan) -> list[str]:
 
 def fact(file: Any, key_path: str) -> Any:
     """Return what stands in the site file at *key_path*. Raises `ValueError` where nothing does."""
-    found = file
+    value = file
     for key in key_path.split("."):
         try:
-            found = found[int(key)] if isinstance(found, (list, tuple)) else _under(found, key)
+            value = value[int(key)] if isinstance(value, (list, tuple)) else _under(value, key)
         except (LookupError, ValueError, AttributeError) as error:
             raise ValueError("%s: there is no %r in the site file" % (key_path, key)) from error
-    return found
+    return value
 
 
-def _under(found: Any, key: str) -> Any:
-    return found[key] if isinstance(found, dict) else getattr(found, key)
+def _under(value: Any, key: str) -> Any:
+    return value[key] if isinstance(value, dict) else getattr(value, key)
 
 
 # What a model known by name needs around it: the hub's cache, a token for gated weights, its data.
@@ -155,14 +155,14 @@ def _token(title: str) -> list[str]:
 
 
 def _hub(plan: Plan, name: str) -> list[str]:
-    found = ["# Its weights are on the hub as %s; the cache has to lie where every node sees it." % name]
+    rows = ["# Its weights are on the hub as %s; the cache has to lie where every node sees it." % name]
     scratch = _scratch(plan)
-    found += ['export HF_HOME="${HF_HOME:-%s/huggingface}"' % scratch] if scratch else []
+    rows += ['export HF_HOME="${HF_HOME:-%s/huggingface}"' % scratch] if scratch else []
     part = plan.cluster.environment
     if part is not None and part.internet == "none":
-        found += ["# No compute node reaches the internet: fill the cache on a login node first.",
+        rows += ["# No compute node reaches the internet: fill the cache on a login node first.",
                   "export HF_HUB_OFFLINE=1"]  # fmt: skip
-    return found
+    return rows
 
 
 def _scratch(plan: Plan) -> str:
@@ -222,13 +222,13 @@ def _lines(text: str) -> list[str]:
 
 def said_variables(plan: Plan) -> list[str]:
     """Return a line for each environment variable that was said. Raises `Refused` where one would begin a command."""
-    found = []
+    rows = []
     for match in _SETTING.finditer(plan.said.text("variables")):
         name, value = match["name"], match["value"]
         if not re.fullmatch(r"[\w@%+=:,./~${}\[\]-]*|'[^']*'|\"[^\"`]*\"", value) or "$(" in value:
             raise Refused("variable %s=%s: write its value as one plain word" % (name, value))
-        found.append("export %s=%s" % (name, value if value[:1] in "'\"" or "[" not in value else "'%s'" % value))
-    return found
+        rows.append("export %s=%s" % (name, value if value[:1] in "'\"" or "[" not in value else "'%s'" % value))
+    return rows
 
 
 _SETTING = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|\S*)")

@@ -218,7 +218,7 @@ def known(model: str, cluster: Cluster) -> tuple[Family, Member] | None:
     wanted = _plain(model)
     for family in cluster.families:
         for member in family.members:
-            if wanted in {_plain(one) for one in (member.name, member.hub, *member.phrases) if one}:
+            if wanted in {_plain(other) for other in (member.name, member.hub, *member.phrases) if other}:
                 return family, member
     return None
 
@@ -227,10 +227,10 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_-]+", "-", name.strip().lower())
 
 
-def parameters(model: str, found: tuple[Family, Member] | None) -> int | None:
+def parameters(model: str, facts: tuple[Family, Member] | None) -> int | None:
     """Return how many parameters a model has: by its facts, else by the size in its name ("7B"); None not known."""
-    if found is not None:
-        return found[1].parameters
+    if facts is not None:
+        return facts[1].parameters
     sizes = _SIZE.findall(re.sub(r"[_-]", " ", model))
     return int(float(sizes[-1][0]) * _UNITS[sizes[-1][1].lower()]) if sizes else None
 
@@ -264,8 +264,8 @@ def of_device(cluster: Cluster, kinds: tuple[NodeKind, ...]) -> float | None:
 
     Where a card counts as several devices, each has its part of the card's memory.
     """
-    found = [_of_kind(cluster, kind) for kind in kinds]
-    return min((one for one in found if one is not None), default=None) if None not in found else None
+    sizes = [_of_kind(cluster, kind) for kind in kinds]
+    return min((size for size in sizes if size is not None), default=None) if None not in sizes else None
 
 
 def _of_kind(cluster: Cluster, kind: NodeKind) -> float | None:
@@ -317,9 +317,9 @@ def launcher_advice(launch: LaunchFile, paradigm: Paradigm, cluster: Cluster) ->
     """Return what to know of the launch: what the site says against it, and what the program needs besides."""
     facts = {launcher_fact.name: launcher_fact for launcher_fact in cluster.site.launchers}
     against = [facts[name] for name in (launch.when.launcher, launch.when.over) if name in facts]
-    said = tuple(
+    notes = tuple(
         "%s: %s" % (launcher_fact.name, launcher_fact.says)
         for launcher_fact in against
         if launcher_fact.state == "discouraged"
     )
-    return (*said, *paradigm.around)
+    return (*notes, *paradigm.around)

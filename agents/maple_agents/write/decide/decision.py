@@ -79,20 +79,24 @@ def _unplaced(asked: Asked, job: Job, placed: tuple[Assumed, ...], missing: tupl
 def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lacking:
     slots, cluster = asked.said, asked.cluster
     assumed = [*placed, *_derived(slots, spot), *_defaults(slots, spot)]
-    known = {*slots, *(one.slot for one in assumed)}
+    known = {*slots, *(value.slot for value in assumed)}
     missing = list(unsaid(cluster, known, spot.row.name if spot.row else "", asked.earlier))
     kind = places.kinds_missing(spot.kinds, cluster)
     missing += [kind] if kind is not None else []
     nodes = spot.fitted.nodes
-    if nodes is None and not any(one.slot == "nodes" for one in missing):
+    if nodes is None and not any(slot.slot == "nodes" for slot in missing):
         nodes = 1
         assumed += [Assumed("nodes", 1, "no number was given")]
     gpu = choice.of_device(cluster, spot.kinds) if spot.kinds else None
     ranks = nodes * spot.fitted.ranks_per_node if nodes is not None else None
     chosen = choice.choose(slots, cluster, asked.wishes, gpu, ranks, spot.fitted.nodes, asked.hints)
-    missing += [one for one in chosen.missing if one.slot not in {each.slot for each in missing}]
+    missing += [slot for slot in chosen.missing if slot.slot not in {each.slot for each in missing}]
     spot, reasons = _by_processes(spot, nodes, chosen, asked)
-    assumed = [*(one for one in assumed if one.slot not in {each.slot for each in reasons}), *reasons, *chosen.assumed]
+    assumed = [
+        *(value for value in assumed if value.slot not in {each.slot for each in reasons}),
+        *reasons,
+        *chosen.assumed,
+    ]
     if missing or nodes is None:
         return Lacking(_in_order(missing), tuple(assumed), chosen.advice)
     return _plan(asked, spot, nodes, chosen, assumed)
@@ -133,7 +137,7 @@ def _plan(asked: Asked, spot: Spot, nodes: int, chosen: choice.Chosen, assumed: 
     plan = Plan(
         cluster,
         slots,
-        tuple(sorted(assumed, key=lambda one: NAMES.index(one.slot))),
+        tuple(sorted(assumed, key=lambda value: NAMES.index(value.slot))),
         Layout(nodes, gpus, ranks, tasks, cpus),
         spot.kinds[0] if len(spot.kinds) == 1 else None,
         spot.row,
@@ -210,8 +214,8 @@ def advice(plan: Plan) -> tuple[str, ...]:
 
 def _other_name(plan: Plan) -> tuple[str, ...]:
     """Return that the launcher that was said has another name in the script."""
-    over, said = plan.launch.when.over, plan.said["launcher"].origin.where if "launcher" in plan.said else ""
-    other = next((name for name in ("mpirun", "mpiexec") if name in said.lower() and name != over), "")
+    over, words = plan.launch.when.over, plan.said["launcher"].origin.where if "launcher" in plan.said else ""
+    other = next((name for name in ("mpirun", "mpiexec") if name in words.lower() and name != over), "")
     return ("%s is written as %s here; they are the same launcher." % (other, over),) if other else ()
 
 

@@ -19,10 +19,10 @@ _MOST = 64 * 1024  # bytes
 
 def load(site: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the values of the last script for *site*, by slot; {} where there are none."""
-    found = _all(environ).get(site)
-    if not isinstance(found, dict):
+    values = _all(environ).get(site)
+    if not isinstance(values, dict):
         return {}
-    return {slot: value for slot, value in found.items() if slot in REMEMBERED and isinstance(value, str)}
+    return {slot: value for slot, value in values.items() if slot in REMEMBERED and isinstance(value, str)}
 
 
 def save(site: str, slots: Slots, environ: Mapping[str, str] = os.environ) -> None:

@@ -162,7 +162,7 @@ def cores_per_task(
     """
     if cluster.site.scheduler == "pbs" or over in _ASKED_FOR_NOTHING:
         return None
-    shares = [one for kind in kinds if (one := _of(kind, gpus_per_node, tasks_per_node, cluster)) is not None]
+    shares = [share for kind in kinds if (share := _of(kind, gpus_per_node, tasks_per_node, cluster)) is not None]
     if kinds and len(shares) < len(kinds):
         return _as_others(gpus_per_node, tasks_per_node, cluster) if shared else None
     return min(shares, default=None)
@@ -172,7 +172,7 @@ def _as_others(gpus: int, tasks: int, cluster: Cluster) -> int:
     """Return the fewest CPUs that any kind of node there has for so many GPUs: of a shared node a task gets but one
     unless it asks. Where none is known, one for each GPU.
     """
-    others = [one for kind in cluster.site.kinds if (one := _of(kind, gpus, tasks, cluster)) is not None]
+    others = [share for kind in cluster.site.kinds if (share := _of(kind, gpus, tasks, cluster)) is not None]
     return min(others, default=max(1, gpus // tasks))
 
 

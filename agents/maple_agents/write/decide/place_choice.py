@@ -65,7 +65,7 @@ def _named(name: str, job: Job, cluster: Cluster) -> tuple[Spot | None, tuple[As
     names = [part.strip() for part in name.split(",")]
     rows = [row for row in cluster.site.partitions if row.selector == own and row.name in names]
     _refused(name, own, cluster)
-    unknown = [one for one in names if one not in {row.name for row in rows}]
+    unknown = [unlisted for unlisted in names if unlisted not in {row.name for row in rows}]
     if unknown:
         return _unknown(unknown[0], own, job, cluster)
     spots, reasons = places.spots(job, tuple(rows), cluster)
@@ -103,9 +103,9 @@ def _unknown(
 ) -> tuple[Spot | None, tuple[Assumed, ...], tuple[Missing, ...]]:
     """A place that the site file does not know: there may be others, unless the file lists all."""
     known = [row.name for row in cluster.site.partitions if row.selector == own and not row.routed]
-    lower = {one.lower(): one for one in known}
+    lower = {place.lower(): place for place in known}
     near = [lower[match] for match in get_close_matches(name.lower(), lower, 1, 0.8)]
-    near = near or [one for one in known if name.lower() in one.lower().split("-")]  # the dev queue: gpu-a100-dev
+    near = near or [place for place in known if name.lower() in place.lower().split("-")]  # the dev queue: gpu-a100-dev
     if cluster.site.partitions_complete or near:
         meant = "did you mean %s?" % " or ".join(near) if near else "there are %s" % ", ".join(known)
         raise Refused("there is no %s %s on %s; %s" % (own, name, cluster.site.id, meant))
@@ -122,8 +122,8 @@ def _derived(
     job: Job, cluster: Cluster, wishes: Set[str], earlier: Mapping[str, str]
 ) -> tuple[Spot | None, tuple[Assumed, ...], tuple[Missing, ...]]:
     rows, own = places.rows(cluster), places.selector(cluster)
-    found, reasons = places.spots(job, rows, cluster)
-    wanted = [spot for spot in found if spot.row is not None and places.asked_for(spot.row, wishes)]
+    fitting, reasons = places.spots(job, rows, cluster)
+    wanted = [spot for spot in fitting if spot.row is not None and places.asked_for(spot.row, wishes)]
     wanted = _with_all(wanted) or wanted if job.numbers == Numbers(nodes=job.numbers.nodes) else wanted
     default = cluster.site.default_qos if own == "qos" else cluster.site.default_partition
     for spot in wanted:
@@ -134,7 +134,7 @@ def _derived(
     if len(spots) == 1 and spots[0].row is not None:
         return spots[0], (Assumed(own, spots[0].row.name, "the %s of that name" % own),), ()
     if len(wanted) == 1 and wanted[0].row is not None:
-        ordinary = not wishes and len(found) > 1  # others would take it: queues for tests, of jobs that may be ended
+        ordinary = not wishes and len(fitting) > 1  # others would take it: queues for tests, of jobs that may be ended
         because = "the only %s%s that takes %s" % (
             "such " if wishes else "", own + (" for ordinary jobs" if ordinary else ""), "it" if ordinary else "the job"
         )  # fmt: skip
@@ -146,9 +146,9 @@ def _derived(
         and not _demand(own, cluster)
     ):
         return wanted[0]._replace(row=None), (), ()  # the scheduler's own default decides
-    if not found:
+    if not fitting:
         raise Refused(_nowhere(reasons, own, job, cluster))
-    return None, (), (_missing(own, [spot.row for spot in wanted or found if spot.row], cluster, earlier),)
+    return None, (), (_missing(own, [spot.row for spot in wanted or fitting if spot.row], cluster, earlier),)
 
 
 def _with_all(spots: list[Spot]) -> list[Spot]:

@@ -64,14 +64,14 @@ def selector(cluster: Cluster) -> Selector:
     return "qos" if "qos" in rows and "partition" not in rows else "partition"
 
 
-def named(said: Slots, cluster: Cluster) -> str:
+def named(asked: Slots, cluster: Cluster) -> str:
     """Return the place that was said, "" where none was. People call a partition a queue, and a QOS as well.
 
     Raises `Refused` where two are named.
     """
     own = selector(cluster)
     slots: tuple[Selector, ...] = (own, "partition", "queue")  # a QOS beside a partition is one of its own
-    names = list(dict.fromkeys(said.text(name) for name in slots if said.text(name)))
+    names = list(dict.fromkeys(asked.text(name) for name in slots if asked.text(name)))
     if len(names) > 1:
         raise Refused("two places are named: %s; name one" % " and ".join(names))
     return names[0] if names else ""
@@ -116,7 +116,7 @@ def unlisted(name: str, cluster: Cluster) -> tuple[str, ...]:
 
 def spots(job: Job, among: tuple[Partition, ...], cluster: Cluster) -> tuple[list[Spot], list[str]]:
     """Return where the job fits among these rows, and why not elsewhere, a line each."""
-    found: list[Spot] = []
+    open_spots: list[Spot] = []
     reasons: list[str] = []
     for row in among:
         try:
@@ -125,8 +125,8 @@ def spots(job: Job, among: tuple[Partition, ...], cluster: Cluster) -> tuple[lis
             reasons.append("%s: %s" % (row.name, error))
             continue
         if spot is not None:
-            found.append(spot)
-    return found, reasons
+            open_spots.append(spot)
+    return open_spots, reasons
 
 
 def _spot(job: Job, row: Partition, cluster: Cluster) -> Spot | None:
@@ -180,7 +180,7 @@ def _within(fitted: Fitted, walltime: int | None, row: Partition, cluster: Clust
     if leads is not None and leads.name == row.name and not open_to(cluster.site, nodes, walltime):
         wanted = "so many nodes" if nodes is None else "%d nodes" % nodes
         wanted += " for %s" % clock(walltime) if walltime is not None else ""
-        names = ", ".join(one.name for one in open_to(cluster.site, None, None))
+        names = ", ".join(place.name for place in open_to(cluster.site, None, None))
         raise Misfit("%s, and none of the queues behind it takes that (%s)" % (wanted, names))
     least = of_clock(str(_table(row, cluster, "min_walltime") or ""))
     if walltime is not None and least is not None and walltime < least:
@@ -192,8 +192,8 @@ def longest(row: Partition, nodes: int | None, cluster: Cluster) -> int | None:
     bins = _table(row, cluster, "size_bins") or []
     if nodes is None or not isinstance(bins, list):
         return row.max_walltime
-    fitting = [of_clock(one.max_walltime) for one in bins if one.min_nodes <= nodes <= one.max_nodes]
-    return min([one for one in (*fitting, row.max_walltime) if one is not None], default=None)
+    fitting = [of_clock(size.max_walltime) for size in bins if size.min_nodes <= nodes <= size.max_nodes]
+    return min([limit for limit in (*fitting, row.max_walltime) if limit is not None], default=None)
 
 
 def whole_nodes(row: Partition, cluster: Cluster) -> bool:

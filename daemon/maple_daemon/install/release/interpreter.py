@@ -36,14 +36,14 @@ class Interpreter(NamedTuple):
 def pin(asked: str = "") -> Interpreter:
     """Return the interpreter to use: the one asked for, or the first of the system's that will do."""
     if asked:
-        found = inspect(asked)
-        if isinstance(found, str):
-            raise Refused(f"--python: {asked} {found}", "name a Python of 3.9 or newer that only root can change")
-        return found
+        inspected = inspect(asked)
+        if isinstance(inspected, str):
+            raise Refused(f"--python: {asked} {inspected}", "name a Python of 3.9 or newer that only root can change")
+        return inspected
     for candidate in candidates():
-        found = inspect(candidate)
-        if not isinstance(found, str):
-            return found
+        inspected = inspect(candidate)
+        if not isinstance(inspected, str):
+            return inspected
     raise Refused("no Python of 3.9 or newer was found for the helper", "install one, or name it with --python PATH")
 
 

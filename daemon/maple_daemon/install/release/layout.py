@@ -144,7 +144,7 @@ def read_receipt(where: Layout) -> Receipt | None:
     """Return the receipt below the prefix, None when nothing is installed there."""
     try:
         data = json.loads(where.receipt.read_bytes())
-        placed, written = (tuple(Placed(*map(str, one)) for one in data.get(key, ())) for key in ("placed", "written"))
+        placed, written = (tuple(Placed(*map(str, row)) for row in data.get(key, ())) for key in ("placed", "written"))
         return Receipt(tuple(map(str, data["history"])), placed, tuple(map(str, data["made"])), written)
     except FileNotFoundError:
         return None

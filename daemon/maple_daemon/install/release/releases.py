@@ -67,11 +67,11 @@ def listing(root: Path) -> dict[str, list[str]]:
 
     The manifest itself is left out, and front.conf, which `maple admin mode` may change.
     """
-    found: dict[str, list[str]] = {}
+    hashes: dict[str, list[str]] = {}
     for path in sorted(root.rglob("*")):
         if path.is_file() and path.name not in ("manifest.json", "front.conf"):
-            found[str(path.relative_to(root))] = [atomic.sha256(path), f"{path.stat().st_mode & 0o7777:o}"]
-    return found
+            hashes[str(path.relative_to(root))] = [atomic.sha256(path), f"{path.stat().st_mode & 0o7777:o}"]
+    return hashes
 
 
 def damage(release: Release) -> list[str]:

@@ -28,12 +28,13 @@ def rollback(prefix: Path, wanted: str = "") -> tuple[str, str]:
             settings.carry(release, Release(where.releases / now))
         releases.switch(where, name)
         placed = tuple(
-            place.place(Path(one.path), where, one.kind, one) if one.kind == "copy" else one for one in receipt.placed
+            place.place(Path(program.path), where, program.kind, program) if program.kind == "copy" else program
+            for program in receipt.placed
         )
-        history = tuple(one for one in receipt.history if one != name) + (name,)
+        history = tuple(release for release in receipt.history if release != name) + (name,)
         files = receipt.written
         if not settings.values(release).get("socket"):  # it is from before there was a service
-            files = tuple(one for one in receipt.written if not written.remove(one))
+            files = tuple(file for file in receipt.written if not written.remove(file))
         write_receipt(where, Receipt(history, placed, receipt.made, files))
     return name, now
 

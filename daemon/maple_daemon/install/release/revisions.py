@@ -57,9 +57,9 @@ def of(facts: Path, site_id: str) -> Revisions:
 def known(of: Revisions) -> tuple[list[Revision], int]:
     """Return the revisions, the oldest first, and the number of the one in force, 0 for none. Raises `Refused`."""
     try:
-        told = json.loads(of.log.read_bytes())
-        revisions = [Revision(int(one[0]), str(one[1]), float(one[2]), str(one[3])) for one in told["revisions"]]
-        return revisions, int(told["in_force"])
+        table = json.loads(of.log.read_bytes())
+        revisions = [Revision(int(row[0]), str(row[1]), float(row[2]), str(row[3])) for row in table["revisions"]]
+        return revisions, int(table["in_force"])
     except FileNotFoundError:
         return [], 0
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
@@ -126,5 +126,5 @@ def _switch(of: Revisions, revisions: list[Revision], number: int) -> None:
         atomic.write(of.in_force, of.file(number).read_bytes())
     else:
         of.in_force.unlink(missing_ok=True)
-    told: dict[str, Any] = {"in_force": number, "revisions": [list(revision) for revision in revisions]}
-    atomic.write_json(of.log, told)
+    table: dict[str, Any] = {"in_force": number, "revisions": [list(revision) for revision in revisions]}
+    atomic.write_json(of.log, table)

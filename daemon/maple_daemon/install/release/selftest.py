@@ -24,7 +24,7 @@ WORD = "maple-self-test"
 PATIENCE = 15000  # ms; far beyond any deadline: who does not answer by then is not slow but broken
 
 
-class Found(NamedTuple):
+class Result(NamedTuple):
     """*state* as in a check. "note": it works, but an answer came later than the deadline allows."""
 
     state: str
@@ -32,16 +32,16 @@ class Found(NamedTuple):
     todo: str = ""
 
 
-def run(release: Release) -> Found:
+def run(release: Release) -> Result:
     """Run the front of a release as each command it stands in for; return the first that fails, else the last.
 
     Nothing is submitted and no audit line is left.
     """
     for command in commands(release):
-        found = run_as(command, release)
-        if found.state != "ok":
+        result = run_as(command, release)
+        if result.state != "ok":
             break
-    return found
+    return result
 
 
 def commands(release: Release) -> list[str]:
@@ -50,20 +50,20 @@ def commands(release: Release) -> list[str]:
     return [name for name in SCRIPTS if values.get(f"real_{name}")] or ["sbatch"]
 
 
-def run_as(command: str, release: Release) -> Found:
+def run_as(command: str, release: Release) -> Result:
     """Run the front as *command*; one that is only late gets a second chance."""
-    found = attempt(command, release, "")
-    if found.state == "ok":
-        return found
+    result = attempt(command, release, "")
+    if result.state == "ok":
+        return result
     patient = attempt(command, release, str(PATIENCE))  # a cold disk or a busy machine is no fault of the installation
     if patient.state != "ok":
         return patient
-    return Found(
+    return Result(
         "note", f"{patient.says}, later than helper_ms allows: submitted as written", "look again when it is quiet"
     )
 
 
-def attempt(command: str, release: Release, helper_ms: str) -> Found:
+def attempt(command: str, release: Release, helper_ms: str) -> Result:
     """Run the front once, in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="maple-doctor.") as folder:
         front = lay_out(command, release, Path(folder), {"helper_ms": helper_ms} if helper_ms else {})
@@ -72,17 +72,19 @@ def attempt(command: str, release: Release, helper_ms: str) -> Found:
             done = subprocess.run([front, "job.sh"], cwd=folder, env=environment(folder), capture_output=True,
                                   stdin=subprocess.DEVNULL, timeout=2 * PATIENCE / 1000, check=False)  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
-            return Found("wrong", f"the front does not run: {error}", "install again")
+            return Result("wrong", f"the front does not run: {error}", "install again")
         spent = round((time.monotonic() - begun) * 1000)
-    said = done.stderr.decode("utf-8", "replace").strip()
+    printed = done.stderr.decode("utf-8", "replace").strip()
     if done.returncode or WORD not in done.stdout.decode("utf-8", "replace"):
-        return Found("wrong", f"the front did not become the real command: {said or done.returncode}", "install again")
+        return Result(
+            "wrong", f"the front did not become the real command: {printed or done.returncode}", "install again"
+        )
     silent = [
-        line for line in said.splitlines() if "no answer" in line or re.match(r"maple: (helper: )?\w+Error", line)
+        line for line in printed.splitlines() if "no answer" in line or re.match(r"maple: (helper: )?\w+Error", line)
     ]
     if silent:
-        return Found("wrong", f"after {spent} ms: {silent[0]}", f"try {reproduce(release)}")
-    return Found("ok", f"answered in {spent} ms")
+        return Result("wrong", f"after {spent} ms: {silent[0]}", f"try {reproduce(release)}")
+    return Result("ok", f"answered in {spent} ms")
 
 
 def lay_out(command: str, release: Release, folder: Path, changed: dict[str, str]) -> Path:

@@ -48,8 +48,8 @@ class Sources(NamedTuple):
         """Return a hash of all that goes into a release; *more* is what the installation adds."""
         total = hashlib.sha256()
         parts = filter(None, (self.package, self.front, self.templates, *self.reader))
-        found = [(path, str(path.relative_to(root))) for root in parts for path in files(root)]
-        for path, place in (*found, *self.documents):
+        paths = [(path, str(path.relative_to(root))) for root in parts for path in files(root)]
+        for path, place in (*paths, *self.documents):
             total.update(b"%s\0%s\0" % (os.fsencode(place), path.read_bytes()))
         if self.built is not None and not self.compiler:
             total.update(self.built.read_bytes())
@@ -80,8 +80,8 @@ def documents(package: Path) -> tuple[tuple[Path, str], ...]:
     checkout, installed = package.parents[1] / "packaging", Path(sys.prefix) / "share"
     here = (checkout / "man").is_dir()
     folders = ((checkout / folder if here else installed / place, place) for folder, place in DOCUMENTS.items())
-    found = ((path, place) for folder, place in folders for path in sorted(folder.glob("*maple*")))
-    return tuple((path, f"{place}/{path.name}") for path, place in found)
+    pages = ((path, place) for folder, place in folders for path in sorted(folder.glob("*maple*")))
+    return tuple((path, f"{place}/{path.name}") for path, place in pages)
 
 
 def site(site_id: str) -> Site:

@@ -78,8 +78,8 @@ def table(facts: Memory, titles: dict[str, str]) -> None:
     click.echo(f"Submissions in the service's history since {facts['since'] or 'its beginning'}:")
     click.echo(f"  {facts['without_finding']:6}  without a finding")
     click.echo(f"  {facts['unread']:6}  could not be read, and were left alone")
-    found = "1 finding" if facts["findings"] == 1 else f"{facts['findings']} findings"
-    click.echo(f"  {facts['with_finding']:6}  with a finding ({found} in all)")
+    counted = "1 finding" if facts["findings"] == 1 else f"{facts['findings']} findings"
+    click.echo(f"  {facts['with_finding']:6}  with a finding ({counted} in all)")
     if not facts["findings"]:
         return
     click.echo()

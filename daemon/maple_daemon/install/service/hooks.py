@@ -35,8 +35,8 @@ def files(where: Layout, scheduler: str, spool: str, state: str) -> tuple[File, 
     """
     made = [_placed(where.hooks, scheduler, name, spool) for name in _FILES[scheduler]]
     if scheduler == "slurm":
-        told = f"SPOOL={spool}\nSTATE={state}\n"
-        made.append(File(where.hooks / "events.conf", told.encode(), kept=True))
+        settings = f"SPOOL={spool}\nSTATE={state}\n"
+        made.append(File(where.hooks / "events.conf", settings.encode(), kept=True))
     return tuple(made)
 
 
@@ -79,26 +79,26 @@ def lines(placed: Iterable[File], before: Mapping[Path, bytes] | None = None) ->
 
     *before*: what stood there. Of a hook that is another now, the copy that is in force has to be renewed.
     """
-    found = {file.path.name: file.path for file in placed}
+    hooks = {file.path.name: file.path for file in placed}
     for name, (whose, command) in COPIES.items():
-        if name in found and (before or {}).get(found[name], held := found[name].read_bytes()) != held:
-            return [f"the hook has changed; {whose} goes by a copy, so renew it:", "    " + command % found[name]]
-    if "job_ended" in found:
+        if name in hooks and (before or {}).get(hooks[name], held := hooks[name].read_bytes()) != held:
+            return [f"the hook has changed; {whose} goes by a copy, so renew it:", "    " + command % hooks[name]]
+    if "job_ended" in hooks:
         return [
             "hooks: on the controller, in slurm.conf:",
-            f"    JobCompType=jobcomp/script\n    JobCompLoc={found['job_ended']}",
+            f"    JobCompType=jobcomp/script\n    JobCompLoc={hooks['job_ended']}",
             "or, where JobCompType is in use already:",
-            f"    EpilogSlurmctld={found['job_ended']}",
+            f"    EpilogSlurmctld={hooks['job_ended']}",
             "then restart slurmctld: after scontrol reconfigure alone it calls none of them",
             "hooks: on login nodes, beside slurm.conf, and then a line in slurm.conf:",
-            f"    {COPIES['cli_filter.lua'][1] % found['cli_filter.lua']}\n    CliFilterPlugins=lua",
+            f"    {COPIES['cli_filter.lua'][1] % hooks['cli_filter.lua']}\n    CliFilterPlugins=lua",
         ]
-    if "maple_job_end.py" in found:
+    if "maple_job_end.py" in hooks:
         return [
             "hooks: on the PBS server, which has to see the same spool:",
             "    qmgr -c 'create hook maple event=jobobit'\n"  # one -c a call: of several, qmgr does the last
             "    qmgr -c 'set hook maple alarm=5'\n"
-            "    " + COPIES["maple_job_end.py"][1] % found["maple_job_end.py"],
+            "    " + COPIES["maple_job_end.py"][1] % hooks["maple_job_end.py"],
             "hooks: where nodes see that spool too and root may write it; else only jobs that Maple changed are known:",
             "    qmgr -c 'set hook maple event += execjob_epilogue'",
         ]
@@ -130,7 +130,7 @@ def swept(spool: Path) -> None:
 
 def examined(where: Layout, receipt: Receipt) -> Iterator[Check]:
     """Does the service look where the hooks leave what they tell? Yields nothing where none were placed."""
-    placed = [Path(one.path) for one in receipt.written if Path(one.path).parent == where.hooks]
+    placed = [Path(file.path) for file in receipt.written if Path(file.path).parent == where.hooks]
     if not placed:
         return
     try:

@@ -24,8 +24,11 @@ PACKAGES = ("maple_submit_filter", "maple_agents", "yaml")
 
 def python_for(pinned: Interpreter) -> Interpreter | None:
     """Return the interpreter that every user's process can run and nobody else can change, None where there is none."""
-    found = (inspect(str(path)) for path in (pinned.path, Path(sys.executable)))
-    return next((one for one in found if isinstance(one, Interpreter) and _fits(one)), None)
+    interpreters = (inspect(str(path)) for path in (pinned.path, Path(sys.executable)))
+    return next(
+        (interpreter for interpreter in interpreters if isinstance(interpreter, Interpreter) and _fits(interpreter)),
+        None,
+    )
 
 
 def packages() -> tuple[Path, ...]:
@@ -56,10 +59,10 @@ def _fits(python: Interpreter) -> bool:
 
 
 def _folder(package: str) -> Path:
-    found = importlib.util.find_spec(package)
-    if found is None or not found.origin:
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.origin:
         raise Refused(f"--daemon: the package {package} is not there", "install the whole of maple-hpc")
-    return Path(os.path.realpath(found.origin)).parent
+    return Path(os.path.realpath(spec.origin)).parent
 
 
 def _is_open(paths: Iterable[Path]) -> bool:

@@ -69,13 +69,13 @@ def wished(where: Layout, asked: Asked, before: Service, environ: Mapping[str, s
     socket = _short(socket or before.socket or _usual_socket(environ))
     uid = uid or before.uid or _usual_uid()
     config = where.prefix / "daemon.toml"
-    told = {"conf": str(Release(where.current).config), "socket": socket, "store": _usual_store(environ)}
+    settings = {"conf": str(Release(where.current).config), "socket": socket, "store": _usual_store(environ)}
     folder = _folder(asked.units, before, environ)
     spool, hooks = _hooks(where, asked, before, environ)
     units = _units(folder, config, socket, uid, spool) if folder else ()
-    told |= {"spool": spool} if spool else {}
-    files = (File(config, _toml(told), kept=True), *units, *hooks)
-    return Service(socket, uid, files, start_line(folder, config, uid, (socket, str(told["store"]))), spool)
+    settings |= {"spool": spool} if spool else {}
+    files = (File(config, _toml(settings), kept=True), *units, *hooks)
+    return Service(socket, uid, files, start_line(folder, config, uid, (socket, str(settings["store"]))), spool)
 
 
 def _hooks(where: Layout, asked: Asked, before: Service, environ: Mapping[str, str]) -> tuple[str, tuple[File, ...]]:
@@ -108,12 +108,12 @@ def start_line(folder: Path | None, config: Path, uid: str, files: Sequence[str]
 def program() -> Path:
     """Return the service's program; refuse where it is not installed."""
     beside = Path(sys.executable).with_name("maple-daemon")
-    found = str(beside) if os.access(beside, os.X_OK) else shutil.which("maple-daemon")
-    if not found:
+    program_path = str(beside) if os.access(beside, os.X_OK) else shutil.which("maple-daemon")
+    if not program_path:
         raise Refused("--daemon: there is no maple-daemon here", install("daemon"))
-    if found == str(beside) and (missing := lacking("daemon")):
+    if program_path == str(beside) and (missing := lacking("daemon")):
         raise Refused(f"--daemon: {', '.join(missing)}, which the service needs, not installed", install("daemon"))
-    return Path(found)
+    return Path(program_path)
 
 
 def hidden(path: Path) -> str:
@@ -219,6 +219,6 @@ def _quoted(word: str) -> str:
     return '"%s"' % word.replace("\\", "\\\\").replace('"', '\\"') if re.search(r"[\s\"'\\;]", word) else word
 
 
-def _toml(told: Mapping[str, str]) -> bytes:
+def _toml(settings: Mapping[str, str]) -> bytes:
     head = "# Written by maple admin install --daemon. It is yours to change: no update does. See man maple-daemon.\n"
-    return (head + "".join(f"{key} = {json.dumps(value)}\n" for key, value in told.items())).encode()
+    return (head + "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())).encode()

@@ -53,15 +53,15 @@ def _name(placed: Placed) -> str:
 
 def answers(where: Layout, receipt: Receipt, release: Release, path: str, trusted: str) -> Iterator[Check]:
     """Does it answer, will the front believe it, and does it decide as the helper of this release would?"""
-    found = identity.ask(path)
-    if found.owner >= 0 and str(found.owner) not in ("0", trusted, str(os.geteuid())):
-        says = f"{path} is of {user_name(found.owner)} (uid {found.owner}), whom no front believes"
+    listener = identity.ask(path)
+    if listener.owner >= 0 and str(listener.owner) not in ("0", trusted, str(os.geteuid())):
+        says = f"{path} is of {user_name(listener.owner)} (uid {listener.owner}), whom no front believes"
         yield Check("service", "wrong", says, f"run it as uid {trusted or '0'}, or install again with --service-uid")
         return
-    service = found.about
+    service = listener.about
     if service is None:
         todo = f"start it:\n    {start(receipt, trusted)}"
-        yield Check("service", "note", f"{path}: {found.why}; the helper answers alone", todo)
+        yield Check("service", "note", f"{path}: {listener.why}; the helper answers alone", todo)
         return
     who = f"{user_name(service.uid)} (uid {service.uid})"
     yield Check("service", "ok", f"{path}, Maple {service.version} as {who}, process {service.pid}")
@@ -115,10 +115,10 @@ def _made_by(config: Path) -> tuple[str, ...]:
     import tomllib
 
     try:
-        told = tomllib.loads(config.read_text("utf-8"))
+        settings = tomllib.loads(config.read_text("utf-8"))
     except (OSError, ValueError):
         return ()
-    return tuple(str(told[name]) for name in ("socket", "store") if name in told)
+    return tuple(str(settings[name]) for name in ("socket", "store") if name in settings)
 
 
 def reload(current: Path, modes_only: bool = False) -> str:

@@ -79,7 +79,7 @@ def _submitted(front: Path, words: Sequence[str]) -> tuple[str, str]:
 
 def _brought_into_force(receipt: Receipt) -> str:
     """Return what the scheduler's configuration has to say for its hooks, or how to get them."""
-    placed = hooks.lines(File(Path(one.path), b"") for one in receipt.written)
+    placed = hooks.lines(File(Path(file.path), b"") for file in receipt.written)
     return (
         "\n".join(["see that the scheduler calls them, and was restarted since", *placed])
         if placed

@@ -34,7 +34,7 @@ def refuse_foreign(files: Iterable[File], former: Iterable[Placed]) -> None:
 
 def write(file: File, former: Iterable[Placed], undo: Undo) -> Placed:
     """Write a file, unless it is the administrator's by now; return what the receipt says of it."""
-    known = next((one for one in former if one.path == str(file.path)), None)
+    known = next((before for before in former if before.path == str(file.path)), None)
     there = file.path.read_bytes() if file.path.is_file() else None
     if there == file.content:
         return placed(file)
