@@ -62,6 +62,10 @@ def _finding(finding: Finding, source: bytes) -> shapes.Finding:
         safety=safety(finding),
         proven=finding.proven,
         asks_for=finding.asks_for or None,
+        elsewhere=[
+            shapes.FileLine(file=change.file, line=change.line, was=change.was, becomes=change.becomes)
+            for change in finding.elsewhere
+        ],
     )
 
 

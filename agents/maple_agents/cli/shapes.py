@@ -8,6 +8,15 @@ from __future__ import annotations
 from typing import Annotated, Optional, TypedDict, Union
 
 
+class FileLine(TypedDict):
+    """A line of another file that the script calls or reads, and what it should be; Maple never changes it."""
+
+    file: str
+    line: int
+    was: str
+    becomes: str
+
+
 class Finding(TypedDict):
     """What a rule says. *line*, *column*: null where it has no place there. *asks_for*: the slot that it wants."""
 
@@ -18,6 +27,7 @@ class Finding(TypedDict):
     safety: Annotated[str, "safe|ask|tell"]
     proven: bool
     asks_for: Optional[str]
+    elsewhere: list[FileLine]
 
 
 class Group(TypedDict):

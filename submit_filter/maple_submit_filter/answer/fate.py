@@ -155,7 +155,7 @@ def _each(state: State, start: State, site: Site) -> Iterator[Tuple[Finding, Fix
 
     for finding in state.findings:
         for fix in finding.fixes:
-            after = tried(state, fix, again)
+            after = tried(state, fix, again, loops=True)
             if after is None or (state is not start and asks_for_less(start.job, after.job)):
                 continue
             if _count(finding, after) < _count(finding, state) and _proven(after) <= _proven(state):

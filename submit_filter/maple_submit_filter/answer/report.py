@@ -68,6 +68,9 @@ def tell(finding: Finding, source: bytes, name: Raw, fate: Fate = _no_fate, widt
     if finding.at is not None:
         yield from excerpt(source, finding.at.start, finding.at.end, width)
     yield advice(finding, fate(finding))
+    for change in finding.elsewhere:
+        yield "the change belongs in %s, line %d, which stays as it is:" % (printable(change.file), change.line)
+        yield from ("  - " + printable(change.was), "  + " + printable(change.becomes))
 
 
 def safety(finding: Finding) -> str:

@@ -48,6 +48,11 @@ def put(link: Link, options: Sequence[Tuple[str, bytes]], why: str) -> Edits:
     return edits
 
 
+def placed(link: Link, words: bytes, why: str) -> List[Edit]:
+    """Say behind a launcher's name how ranks are placed, in words of their own: not every one takes an `=`."""
+    return [Edit(Span(link.options_at, link.options_at), b" " + words, why)] if link.options_at is not None else []
+
+
 def drop(source: bytes, option: Option, why: str) -> Edits:
     """Take an option off its line, with the blank in front of it."""
     if option.span is None:

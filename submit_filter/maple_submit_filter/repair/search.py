@@ -208,8 +208,11 @@ def _unavailable(before: State, after: Optional[State], fix: Fix) -> str:
     return missing(before.plan.uses, after.plan.uses, fix.edits, after.job.source)
 
 
-def tried(state: State, fix: Fix, again: Again) -> Optional[State]:
-    """Return the state after a fix, None where it cannot be made or the result cannot be read."""
+def tried(state: State, fix: Fix, again: Again, loops: bool = False) -> Optional[State]:
+    """Return the state after a fix, None where it cannot be made or the result cannot be read.
+
+    *loops*: a loop may start its line another number of times, which is for people to judge.
+    """
     try:
         source = apply(state.job.source, fix.edits)
         argv = apply_argv(state.job.submission.argv, fix.argv_edits)
@@ -220,7 +223,7 @@ def tried(state: State, fix: Fix, again: Again) -> Optional[State]:
     if source.count(b"\n") != state.job.source.count(b"\n"):
         return None  # bash's line numbers stay the user's
     after = again(state.job, source, argv)
-    return after if after is not None and _no_worse(state, after) else None
+    return after if after is not None and _no_worse(state, after, loops) else None
 
 
 def _better(finding: Finding, before: State, after: State) -> bool:
@@ -239,11 +242,13 @@ def _key(finding: Finding, state: State) -> Tuple[str, int]:
     return finding.code, line_of(state.job.source, finding.at.start) if finding.at else 0
 
 
-def _no_worse(before: State, after: State) -> bool:
+def _no_worse(before: State, after: State, loops: bool = False) -> bool:
     """Return whether what was understood still is: the same launch lines, no new doubt."""
     if before.job.script.refused:
         return True  # a text that sbatch does not take was not understood to begin with
-    return len(after.plan.steps) == len(before.plan.steps) and len(after.plan.unread) <= len(before.plan.unread)
+    lines = [{step.line for step in state.plan.steps} for state in (before, after)]
+    same = lines[0] == lines[1] if loops else len(after.plan.steps) == len(before.plan.steps)
+    return same and len(after.plan.unread) <= len(before.plan.unread)
 
 
 def shown(state: State, before: State) -> bool:

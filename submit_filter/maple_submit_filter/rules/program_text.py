@@ -15,6 +15,7 @@ from typing import FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tu
 from ..launchers.python_options import python_program
 from ..launchers.registry import AGENTS
 from ..types.edits import Span
+from ..types.findings import FileLine
 from ..types.job import Job
 from ..types.launch_plan import LaunchPlan, Step
 from ..types.text import NUL, plain
@@ -77,6 +78,15 @@ def files_read(plan: LaunchPlan, job: Job, ending: bytes = b"") -> Iterator[Tupl
         text = job.read(path) if job.read is not None and path.endswith(ending) else None
         if text is not None:
             yield path.rpartition(b"/")[2].decode("utf-8", "replace"), text
+
+
+def line_of_file(file: str, text: bytes, span: Span, new: bytes) -> FileLine:
+    """Return what the line of a file becomes with new bytes for a span of it."""
+    start, end = text.rfind(b"\n", 0, span.start) + 1, text.find(b"\n", span.end)
+    end = end if end >= 0 else len(text)
+    becomes = text[start : span.start] + new + text[span.end : end]
+    number = text.count(b"\n", 0, start) + 1
+    return FileLine(file, number, text[start:end].decode("utf-8", "replace"), becomes.decode("utf-8", "replace"))
 
 
 def _read(plan: LaunchPlan, job: Job) -> Iterator[Program]:

@@ -7,6 +7,15 @@ from typing import NamedTuple, Optional, Tuple
 from .edits import Fix, Span
 
 
+class FileLine(NamedTuple):
+    """A line of a file that the script calls or reads, and what it should be: shown, and changed by its owner alone."""
+
+    file: str
+    line: int
+    was: str
+    becomes: str
+
+
 class Finding(NamedTuple):
     """One sentence about one place, and what could be done.
 
@@ -15,6 +24,7 @@ class Finding(NamedTuple):
     *asks_for*: the slot that only the user can fill ("account", "walltime" ...), or "".
     *fixes*: alternatives, best first; none where nothing can be proposed.
     *site_fact*: which site key said so, "" when the script contradicts itself.
+    *elsewhere*: what is to be changed in another file than the script.
     """
 
     code: str
@@ -25,6 +35,7 @@ class Finding(NamedTuple):
     fixes: Tuple[Fix, ...] = ()
     help: str = ""
     site_fact: str = ""
+    elsewhere: Tuple[FileLine, ...] = ()
 
 
 def counted(number: Optional[int], noun: str) -> str:

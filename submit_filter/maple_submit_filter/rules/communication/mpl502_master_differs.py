@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+import re
+from typing import Iterator, Tuple
 
 from ...cures.launch_edits import first_node_fixes, pointed_at
+from ...launchers.rank_words import first_node
 from ...plan import breach_kinds
 from ...site.facts import Site
-from ...types.findings import Finding
+from ...types.edits import Span
+from ...types.findings import FileLine, Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
 from .. import rule
+from ..program_text import files_read, line_of_file
 
 
 @rule("MPL502", "each node names another master")
@@ -25,13 +29,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == breach_kinds.MASTER_DIFFERS:
-                yield _finding(step, breach, site, job)
+                yield _finding(step, breach, site, job, plan)
             if breach.kind == breach_kinds.TOLD_APART:
                 says = "the program is told its own node as the place where all meet, on each node another"
                 yield Finding("MPL502", says, step.span, help="use the name of the job's first node")
 
 
-def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
+def _finding(step: Step, breach: Breach, site: Site, job: Job, plan: LaunchPlan) -> Finding:
     master = breach.texts.get("master")
     fixes = first_node_fixes(master, site, "MPL502", job.source)
     at = pointed_at(master, step)
@@ -42,4 +46,19 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
         True,
         fixes=fixes,
         help="use the name of the job's first node",
+        elsewhere=() if fixes else _in_file(plan, job, site),
     )
+
+
+_OWN = re.compile(rb"(?m)^[^#\n]*\bMASTER_ADDR=(\"?\$\(hostname[^()\n]*\)\"?|`hostname[^`\n]*`)")
+
+
+def _in_file(plan: LaunchPlan, job: Job, site: Site) -> Tuple[FileLine, ...]:
+    """Return what a file that each task runs should set: PBS has the list of nodes on the first node alone."""
+    if site.scheduler == "pbs":
+        return ()
+    for name, text in files_read(plan, job):
+        match = _OWN.search(text)
+        if match is not None:
+            return (line_of_file(name, text, Span(*match.span(1)), first_node(site)[0]),)
+    return ()

@@ -64,7 +64,10 @@ def _without_gpus(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 
 def _xccl(source: bytes, where: Span) -> Optional[Fix]:
+    says = "--backend xccl, PyTorch's own for these GPUs"
+    if re.fullmatch(rb"\"?\$\{?\w+\}?\"?", source[where.start : where.end]):
+        return Fix((Edit(where, b"xccl", "MPL507"),), Safety.ASK, says)  # where it is set, `cures.origins` finds out
     at = source.find(b"nccl", where.start, where.end)
     if at < 0 or source.count(b"nccl", where.start, where.end) != 1:
         return None
-    return Fix((Edit(Span(at, at + 4), b"xccl", "MPL507"),), Safety.ASK, "--backend xccl, PyTorch's own for these GPUs")
+    return Fix((Edit(Span(at, at + 4), b"xccl", "MPL507"),), Safety.ASK, says)

@@ -11,7 +11,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
-from ..program_text import files_read
+from ..program_text import files_read, line_of_file
 
 _NAMES = (b"NCCL_SOCKET_IFNAME", b"GLOO_SOCKET_IFNAME", b"TP_SOCKET_IFNAME", b"UCX_NET_DEVICES_IFNAME")
 _OF_OTHERS = (b"ib", b"eth", b"en", b"em", b"bond", b"hsn", b"p2p")  # how the interfaces of clusters are called
@@ -27,7 +27,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   NCCL says "Bootstrap : no socket interface found". Maple only reports it, with the names that the site file
            has: nodes may have more interfaces than the ones that ranks are to meet over.
     """
-    yield from _beside(plan, job)
+    yield from _beside(plan, job, site)
     if b"_SOCKET_IFNAME" not in job.source:
         return
     if any(step.groups and step.nodes and step.nodes > 1 for step in plan.steps):
@@ -65,7 +65,7 @@ def _loopback(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                               help="name the interface of the network between the nodes")  # fmt: skip
 
 
-def _beside(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+def _beside(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """Yield that a file which the script reads has set the loop-back for ranks of several nodes."""
     wide = next((step for step in plan.steps if step.groups and (step.nodes or 1) > 1), None)
     if wide is None:
@@ -75,7 +75,10 @@ def _beside(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
         if match is not None:
             parts = (file, *(part.decode() for part in match.groups()))
             says = "%s sets %s=%s: over it each node reaches itself alone, and the job has several" % parts
-            yield Finding("MPL511", says, wide.span, help="name the interface of the network between the nodes")
+            new = _site_s(match.group(1), site) or (b"^lo,docker" if match.group(1)[:4] == b"NCCL" else b"")
+            there = (line_of_file(file, text, Span(*match.span(2)), new),) if new else ()
+            yield Finding("MPL511", says, wide.span, help="name the interface of the network between the nodes",
+                          elsewhere=there)  # fmt: skip
             return
 
 

@@ -83,6 +83,8 @@ _NAMES = {
 _HOSTNAMES = b'scontrol show hostnames "$SLURM_JOB_NODELIST"'
 _WAYS = {
     b"PBS_NODEFILE": (
+        (rb" --?(?:hostfile|machinefile)[ =]\"?\$\{?PBS_NODEFILE\}?\"?", b""),  # mpirun asks Slurm itself
+        (rb"wc -l < ?\"?\$\{?PBS_NODEFILE\}?\"?", b'echo "$SLURM_NTASKS"'),  # a line for each rank
         (rb"head -n ?1 \"?\$\{?PBS_NODEFILE\}?\"?", _HOSTNAMES + b" | head -n 1"),
         (rb"head -1 \"?\$\{?PBS_NODEFILE\}?\"?", _HOSTNAMES + b" | head -n 1"),
         (rb"(?:cat|uniq|sort -u) \"?\$\{?PBS_NODEFILE\}?\"?", _HOSTNAMES),

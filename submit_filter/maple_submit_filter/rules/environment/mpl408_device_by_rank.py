@@ -13,7 +13,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
-from ..program_text import files_read
+from ..program_text import files_read, line_of_file
 
 _SET = re.compile(
     rb"\b(?:CUDA|HIP|ROCR)_VISIBLE_DEVICES=[\"']?\\?\$\{?"
@@ -43,9 +43,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         yield _finding(match, step, job, site)
         return
     for name, text in files_read(plan, job, b".sh"):
-        if _SET.search(text):
-            says = "%s gives each task the device of its rank in the whole job" % name
-            yield Finding("MPL408", says, step.program_span or step.span, help="take the rank on the node")
+        match = _SET.search(text)
+        if match is not None:
+            says, local = (
+                "%s gives each task the device of its rank in the whole job" % name,
+                _LOCALS.get(match.group(1)),
+            )
+            there = (line_of_file(name, text, Span(*match.span(1)), local),) if local else ()
+            yield Finding("MPL408", says, step.program_span or step.span, help="take the rank on the node",
+                          elsewhere=there)  # fmt: skip
             return
 
 

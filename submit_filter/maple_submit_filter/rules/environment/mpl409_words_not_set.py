@@ -13,7 +13,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
-from ..program_text import files_read
+from ..program_text import files_read, line_of_file
 
 # What each launcher surely does not set. Sources: srun(1); Open MPI 4.1 and 5 "mpirun"; PALS' public client; MPICH 4.
 # srun with --mpi=pmi2 sets PMI_RANK, and PALS sets it too, so these stand in no row of theirs.
@@ -64,7 +64,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         other = _first(text, name)
         if other is not None:
             says = "%s reads %s, which %s does not set" % (beside, other.group(1).decode(), _SHOWN.get(name, name))
-            yield Finding("MPL409", says, step.program_span or step.span, help=_instead(other.group(1), words))
+            own = _meant(other.group(1), words)
+            there = (line_of_file(beside, text, Span(*other.span(1)), own),) if own else ()
+            yield Finding("MPL409", says, step.program_span or step.span, help=_instead(other.group(1), words),
+                          elsewhere=there)  # fmt: skip
             return
 
 

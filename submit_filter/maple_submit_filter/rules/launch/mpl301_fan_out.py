@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Iterator, List, Tuple
+from typing import Dict, Iterator, List, Tuple
 
-from ...cures.launch_edits import by_directive, once_a_node, put
+from ...cures.launch_edits import by_directive, once_a_node, placed, put
 from ...launchers.rank_words import takers
 from ...launchers.registry import OUTER
 from ...plan import breach_kinds
@@ -77,7 +77,16 @@ def _mpiexec(outer: Link, step: Step, nodes: int, site: Site) -> List:  # type: 
     for name, value in (("map-by", b"ppr:1:node"), ("npernode", b"1"), ("ppn", b"1"), ("N", b"1")):
         if outer.option(name) is not None:
             return put(outer, [(total.name, b"%d" % nodes), (name, value), *cpus], "MPL301") or []
-    return []
+    words = _ONE.get(takers(outer, site), b"")
+    told = placed(outer, words, "MPL301") if words else []
+    return told + (put(outer, [(total.name, b"%d" % nodes), *cpus], "MPL301") or []) if told else []
+
+
+_ONE: Dict[Tuple[str, ...], bytes] = {
+    ("openmpi",): b"--map-by ppr:1:node",
+    ("pals",): b"--ppn 1",
+    ("hydra",): b"-ppn 1",
+}
 
 
 def _cpus_of_all(outer: Link, step: Step) -> List[Tuple[str, bytes]]:

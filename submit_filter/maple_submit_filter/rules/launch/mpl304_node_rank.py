@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Iterator, List, Optional, Tuple
 
-from ...cures.launch_edits import Edits, in_task, put, task_value
+from ...cures.launch_edits import Edits, change, in_task, put, task_value
 from ...launchers.rank_words import job_id, rank_words
 from ...launchers.registry import AGENTS
 from ...plan import breach_kinds
@@ -74,6 +74,11 @@ def _fixes(step: Step, link: Link, job: Job, site: Site) -> Iterator[Fix]:
     for edits in _ways(step, link, words.node, job) if words is not None else ():
         if edits:
             yield Fix(tuple(edits), Safety.SAFE, EACH)
+    static = link.option("rdzv-backend")
+    if link.name == "accelerate" and static is not None and static.value is not None and static.value.raw == b"static":
+        met_there = change(static, b"c10d", "MPL304")
+        if met_there:
+            yield Fix(tuple(met_there), Safety.SAFE, "use the c10d rendezvous, which assigns the node ranks")
     counts = _order_counts(step, link, job.source)
     met = (None if counts else _plainly(step, link, site, job.source)) or _by_meeting(link, job.source)
     if met:

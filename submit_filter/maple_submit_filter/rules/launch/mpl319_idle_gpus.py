@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Iterator, Optional, Tuple
 
-from ...cures.launch_edits import change, put
+from ...cures.launch_edits import Edits, change, placed, put
 from ...launchers.devices import mask_of
+from ...launchers.rank_words import takers
 from ...launchers.registry import AGENTS, OUTER
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding, counted
 from ...types.job import Job
-from ...types.launch_plan import Group, LaunchPlan, Step
+from ...types.launch_plan import Group, LaunchPlan, Link, Step
 from ...types.text import number
 from .. import rule
 from ..limits import asked, gpu_count
@@ -45,7 +46,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     idle = _idle(step, plan, job)
     if idle:
         at = (step.links[0].name_span if step.links else None) or step.span
-        yield Finding("MPL319", idle, at, fixes=_on_all(step, plan),
+        yield Finding("MPL319", idle, at, fixes=_on_all(step, plan, job, site),
                       help="start a rank for each GPU, or request fewer")  # fmt: skip
         return
     given = given or _share(plan) or gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres")
@@ -93,10 +94,12 @@ def _idle(step: Step, plan: LaunchPlan, job: Job) -> str:
     return ""
 
 
-def _on_all(step: Step, plan: LaunchPlan) -> Tuple[Fix, ...]:
+def _on_all(step: Step, plan: LaunchPlan, job: Job, site: Site) -> Tuple[Fix, ...]:
     """Start as many ranks on each node of the job as the line says for one."""
     link, nodes = step.links[0], plan.allocation.nodes
-    total, each = link.option("n", "np"), link.option("ppn", "npernode")
+    total, each = link.option("n", "np", "ntasks"), link.option("ppn", "npernode")
+    if each is None and nodes:
+        return _spread(step, link, nodes, plan, job, site)
     count = number(each.value) if each is not None else None
     edits = change(total, b"%d" % (count * nodes), "MPL319") if count and nodes and step.nodes != nodes else None
     return (
@@ -104,6 +107,23 @@ def _on_all(step: Step, plan: LaunchPlan) -> Tuple[Fix, ...]:
         if edits
         else ()
     )
+
+
+def _spread(step: Step, link: Link, nodes: int, plan: LaunchPlan, job: Job, site: Site) -> Tuple[Fix, ...]:
+    """Put the ranks on all nodes by Open MPI's option, or start a task for each GPU where each has one."""
+    ranks, gpus = step.tasks or 0, plan.allocation.gpus_per_node or 0
+    if step.nodes != nodes and ranks % nodes == 0 and takers(link, site) == ("openmpi",):
+        words = b"--map-by ppr:%d:node" % (ranks // nodes)
+        edits: Edits = placed(link, words, "MPL319")
+        return (Fix(tuple(edits), Safety.ASK, words.decode()),) if edits else ()
+    total, cpus = link.option("ntasks"), link.option("cpus-per-task")
+    if link.name != "srun" or total is None or step.nodes != nodes or not gpus or not _one_gpu_each(step, job):
+        return ()
+    told = [("ntasks", b"%d" % (nodes * gpus))]
+    each = number(cpus.value) if cpus is not None else None
+    told += [("cpus-per-task", b"%d" % max(each * ranks // (nodes * gpus), 1))] if each else []
+    edits = put(link, told, "MPL319")
+    return (Fix(tuple(edits), Safety.ASK, "start %d ranks, one for each GPU" % (nodes * gpus)),) if edits else ()
 
 
 def _meets(group: Group) -> bool:

@@ -6,11 +6,12 @@ import re
 from typing import Iterator, NamedTuple, Optional
 
 from ...site.facts import Site
+from ...types.edits import Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
-from ..program_text import Named, beside, is_rank, named_values, place_of
+from ..program_text import Named, beside, is_rank, line_of_file, named_values, place_of
 
 _OPTIONS = ("deepspeed", "deepspeed_config", "ds_config", "deepspeed_config_file")
 _SIZE = re.compile(
@@ -34,7 +35,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: "train_batch_size": 64, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2, on 16 ranks
     Right: "train_batch_size": 128; or leave one of the three out, and DeepSpeed computes it
     Why:   every rank ends with: Check batch related parameters. Which of the three is meant only its author knows, so
-           Maple only reports it; the file is looked for in the folder of submission.
+           Maple shows the line and leaves the file alone; the file is looked for in the folder of submission.
     """
     for step in plan.steps:
         world = _world(step)
@@ -44,7 +45,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             text = beside(job, named.value, step) if named.last in _OPTIONS and named.value.endswith(b".json") else None
             sizes = _sizes(text) if text is not None else None
             if sizes is not None and sizes.whole != sizes.micro * sizes.passes * world:
-                yield _finding(sizes, world, named, step)
+                yield _finding(sizes, world, named, step, text or b"")
 
 
 def _world(step: Step) -> int:
@@ -66,7 +67,7 @@ def _sizes(text: bytes) -> Optional[_Sizes]:
                   values[b"gradient_accumulation_steps"])  # fmt: skip
 
 
-def _finding(sizes: _Sizes, world: int, named: Named, step: Step) -> Finding:
+def _finding(sizes: _Sizes, world: int, named: Named, step: Step, text: bytes) -> Finding:
     product = sizes.micro * sizes.passes * world
     says = "%s says a batch of %d, but %d x %d x %d ranks are %d" % (
         named.value.decode("utf-8", "replace"), sizes.whole, sizes.micro, sizes.passes, world, product)  # fmt: skip
@@ -76,4 +77,7 @@ def _finding(sizes: _Sizes, world: int, named: Named, step: Step) -> Finding:
             product,
             sizes.whole // sizes.micro // world,
         )
-    return Finding("MPL326", says, place_of(named, step) or step.span, help=help_)
+    whole = next(match for match in _SIZE.finditer(text) if match.group(1) == b"train_batch_size")
+    file = named.value.rpartition(b"/")[2].decode("utf-8", "replace")
+    change = line_of_file(file, text, Span(*whole.span(2)), b"%d" % product)
+    return Finding("MPL326", says, place_of(named, step) or step.span, help=help_, elsewhere=(change,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Iterator, Optional, Set, Tuple
 
+from ...cures.hosts import on_all_hosts
 from ...cures.launch_edits import change
 from ...cures.option_edits import at, restate
 from ...launchers.devices import mask_of
@@ -44,7 +45,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             if breach.kind == breach_kinds.LOCAL_RANK_BEYOND:
                 yield _told(step, breach, plan, job, site)
             if breach.kind == breach_kinds.GPUS_FEWER:
-                yield _fewer_seen(step, breach, job)
+                yield _fewer_seen(step, breach, plan, job)
 
 
 def _slots(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
@@ -150,15 +151,49 @@ def _told(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) ->
     """A program that is given its local rank takes the GPU of that number by convention, and by nothing else."""
     says = "local ranks up to %d, but the nodes it may run on have %s" % (
         (breach.numbers["workers"] or 1) - 1, counted(breach.numbers["node"], "GPU"))  # fmt: skip
-    fixes = _local_words(plan, step, job, site)
+    fixes = _local_words(plan, step, job, site) or _fewer_on_each(step, breach.numbers["node"] or 0, job)
     return Finding("MPL203", says, step.span, fixes=fixes, help="start at most one rank per GPU")
 
 
-def _fewer_seen(step: Step, breach: Breach, job: Job) -> Finding:
+def _fewer_on_each(step: Step, gpus: int, job: Job) -> Tuple[Fix, ...]:
+    """Start a rank for each GPU of a node: fewer in all, or as many on more nodes."""
+    link, nodes = step.links[0] if step.links else None, step.nodes
+    each = link.option("ppn", "npernode", "N", "ntasks-per-node") if link is not None else None
+    total = link.option("n", "np", "ntasks") if link is not None else None
+    less = change(each, b"%d" % gpus, "MPL203") if gpus and nodes else None
+    if less is None or not nodes:
+        return ()
+    fewer = change(total, b"%d" % (gpus * nodes), "MPL203") if total is not None else []
+    out = [Fix((*less, *fewer), Safety.ASK, "start %s per node" % counted(gpus, "rank"))] if fewer is not None else []
+    setting = next((job.settings.get(name) for name in ("select", "nodes") if name in job.settings), None)
+    wide = -(-(step.tasks or 0) // gpus)
+    count, colon, rest = setting.value.partition(b":") if setting is not None else (b"", b"", b"")
+    more = restate(job, setting, b"%d" % wide + colon + rest, "MPL203") if setting and count == b"%d" % nodes else None
+    if more is not None and wide > nodes and b"+" not in rest:
+        out.append(Fix((*less, *more.edits), Safety.ASK, "the %d ranks on %d nodes" % (step.tasks or 0, wide),
+                       more.argv_edits))  # fmt: skip
+    return tuple(out)
+
+
+def _unhidden(plan: LaunchPlan, job: Job, workers: int) -> Tuple[Fix, ...]:
+    """Show the ranks of a node a device each, where the script hides all but fewer."""
+    counts = {kind.gpus for kind in plan.allocation.node_kinds}
+    spans = plan.assigned.get(mask_of(plan.allocation.node_kinds), ())
+    if len(spans) != 1 or not all(count and count >= workers for count in counts):
+        return ()
+    name, _, value = job.source[spans[0].start : spans[0].end].partition(b"=")
+    if not re.fullmatch(rb"[\"']?[\d,]+[\"']?", value):
+        return ()
+    new = name + b"=" + b",".join(b"%d" % device for device in range(workers))
+    return (Fix((Edit(spans[0], new, "MPL203"),), Safety.ASK, new.decode()),)
+
+
+def _fewer_seen(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     """Ranks that share a device are no mistake of every program: NCCL alone refuses them."""
     workers, seen = (breach.numbers[name] or 0 for name in ("workers", "visible"))
     says = "%d ranks run on each node, and see %d GPU%s there" % (workers, seen, "s"[: seen != 1])
-    fixes = _more_on_a_node(job, workers)
+    fixes = _unhidden(plan, job, workers) or on_all_hosts(step, plan, job.source, "MPL203")
+    fixes = fixes or _more_on_a_node(job, workers)
     return Finding("MPL203", says, step.span, fixes=fixes, help="request a GPU for each rank, or start fewer ranks")
 
 

@@ -143,6 +143,7 @@ def _finding(job: Job, site: Site, name: str, says: str, row: Limit, value: byte
     fixes = [_moved(job, row.row, others[0])] if len(others) == 1 else []
     fixes.append(_with(job, setting, value))
     fixes += [_moved(job, row.row, other) for other in others[:4]] if len(others) > 1 and not value else []
+    fixes += _within(job, site, row.row) if not others and not value else []
     if not others and not is_pbs(job) and row.row.node_kinds:
         needs = needs_of(job, _gpus(job) or _gpus_of(row.row, site))
         fixes += moves(job, site, needs, row.row.node_kinds, "MPL206", row.row.selector)
@@ -166,14 +167,18 @@ def _gpus(job: Job) -> Optional[int]:
 
 def _roomier(job: Job, site: Site, row: Partition) -> List[str]:
     """Return the names that could stand in place of the row's: the same nodes, given in the same way, and enough."""
-    alike = [
+    least, most = _wanted(job, site), _most(job, site)
+    return [partition.name for partition in _alike(site, row) if _takes(partition, least, most, _seconds(job))]
+
+
+def _alike(site: Site, row: Partition) -> List[Partition]:
+    """Return the other rows that one may name for the same nodes, given in the same way."""
+    return [
         partition
         for partition in site.partitions
         if partition.sure and partition.name != row.name and not partition.routed and not partition.constraint
         and (partition.selector, partition.node_kinds, partition.shared) == (row.selector, row.node_kinds, row.shared)
     ]  # fmt: skip
-    least, most = _wanted(job, site), _most(job, site)
-    return [partition.name for partition in alike if _takes(partition, least, most, _seconds(job))]
 
 
 def _takes(row: Partition, least: Optional[int], most: Optional[int], time: Optional[int]) -> bool:
@@ -185,12 +190,41 @@ def _takes(row: Partition, least: Optional[int], most: Optional[int], time: Opti
     return most is None or row.min_nodes is None or most >= row.min_nodes
 
 
-def _moved(job: Job, row: Partition, name: str) -> Optional[Fix]:
+def _within(job: Job, site: Site, row: Partition) -> List[Optional[Fix]]:
+    """Return the changes to another name, with the time or the nodes that it gives where one of both is too much."""
+    nodes, time, made = _most(job, site), _seconds(job), []
+    for other in _alike(site, row):
+        if nodes is None or (other.min_nodes or 0) > nodes:
+            continue
+        shorter = other.max_walltime if other.max_walltime and time and time > other.max_walltime else None
+        fewer = other.max_nodes if other.max_nodes is not None and nodes > other.max_nodes else None
+        if (shorter is None) != (fewer is None):
+            made.append(_moved(job, row, other.name, shorter, fewer))
+    return made[:4]
+
+
+def _moved(
+    job: Job, row: Partition, name: str, seconds: Optional[int] = None, nodes: Optional[int] = None
+) -> Optional[Fix]:
     setting = job.settings.get(row.selector)
     if setting is None or text(job.settings, row.selector) != row.name:
         return None
-    made = restate(job, setting, name.encode(), "MPL206")
-    return made.fix(Safety.ASK, option(job, row.selector, name)) if made is not None else None
+    values = [(row.selector, name.encode())]
+    if seconds:
+        values.append(("walltime" if is_pbs(job) else "time", _clock(seconds)))
+    if nodes:
+        values.append((_nodes_say(job), _fewer(job, nodes)))
+    settings = [(job.settings.get(name), value) for name, value in values]
+    made = [restate(job, said, value, "MPL206") if said is not None and value else None for said, value in settings]
+    changes = [change for change in made if change is not None]
+    if len(changes) < len(values):
+        return None
+    says = " and ".join(option(job, name, value.decode()) for name, value in values)
+    return sum(changes[1:], changes[0]).fix(Safety.ASK, says)
+
+
+def _clock(seconds: int) -> bytes:
+    return b"%02d:%02d:%02d" % (seconds // 3600, seconds // 60 % 60, seconds % 60)
 
 
 def _kind_of(row: Limit, number: int = 1) -> str:

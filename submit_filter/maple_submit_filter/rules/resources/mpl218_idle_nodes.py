@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Iterator, Optional, Set
 
+from ...cures.hosts import on_all_hosts
 from ...launchers.registry import AGENTS, LAUNCHERS
 from ...site.facts import Site
 from ...types.findings import Finding
@@ -53,7 +54,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         says = "the job has %d nodes, but all of it runs on the first" % nodes
         name = step.links[-1].name
         other = "name the job's hosts with -H" if name in _NAMES_HOSTS else "start one %s on each node" % name
-        yield Finding("MPL218", says, step.links[-1].name_span or step.span, help="request one node, or " + other)
+        fixes = on_all_hosts(step, plan, job.source, "MPL218")
+        yield Finding("MPL218", says, step.links[-1].name_span or step.span, fixes=fixes,
+                      help="request one node, or " + other)  # fmt: skip
 
 
 def _alone(step: Step) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Iterator, Tuple
 
+from ...cures.option_edits import say
 from ...site.facts import Site
+from ...types.edits import Fix, Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
@@ -22,8 +24,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: sbatch train.sh without --time, in a partition of Delta: 30 minutes
     Right: #SBATCH --time=24:00:00
-    Why:   the scheduler ends the training in the middle of an epoch (State=TIMEOUT, or walltime exceeded). Maple only
-           reports it: how long the job takes is yours to say; maple forecast may know.
+    Why:   the scheduler ends the training in the middle of an epoch (State=TIMEOUT, or walltime exceeded). Maple
+           shows the most that may be asked for: how long the job takes is yours to say; maple forecast may know.
     """
     if not plan.steps or not judged(job, site) or any(asked(job, name) for name in _SAID):
         return
@@ -34,6 +36,17 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             "MPL222",
             "no time is requested, and %s gives %d minutes then" % (default.row.name, minutes),
             asks_for="walltime" if job.submission.scheduler == "pbs" else "time",
+            fixes=_the_most(job, site),
             help="say how long the job takes, a little more than that",
             site_fact=default.key,
         )
+
+
+def _the_most(job: Job, site: Site) -> Tuple[Fix, ...]:
+    """Ask for all the time that the partition or queue gives: the job is not ended before it must be."""
+    most = limit(job, site, "max_walltime")
+    if most is None:
+        return ()
+    clock = "%02d:%02d:%02d" % (most.most // 3600, most.most // 60 % 60, most.most % 60)
+    words = ("-l walltime=%s" if job.submission.scheduler == "pbs" else "--time=%s") % clock
+    return (say(job, words.encode(), "MPL222").fix(Safety.ASK, "%s, the most that %s gives" % (words, most.row.name)),)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Dict, Iterator, Optional
 
+from ...cures.option_edits import restate
 from ...request.scheduler_words import command, is_pbs, option
 from ...site.facts import Site
-from ...types.edits import Span
+from ...types.edits import Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job, Oddity
 from ...types.launch_plan import LaunchPlan
@@ -30,14 +32,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: #SBATCH --nodes=4, or sbatch --nodes=$NODES job.sh
     Why:   sbatch says: "$NODES" is not a valid node count; qsub: Illegal attribute or resource value. A path or a
            name with a variable is taken letter for letter: an output folder called $HOME is not there, and the job
-           fails without a message, or its output is not delivered. Maple only reports it: what the variable will hold
-           when the job runs is not known when it is submitted.
+           fails without a message, or its output is not delivered. Maple shows sbatch's own pattern, the value that
+           the script gives the variable, or the file in the folder of submission, and else only reports it: what the
+           variable will hold when the job runs is not known when it is submitted.
     """
     for oddity in job.script.oddities:
         if oddity.kind == "variable":
             setting = _at(job, oddity.span)
             if setting is not None:
-                yield _finding(oddity, setting, job)
+                yield _finding(oddity, setting, plan, job)
 
 
 def _at(job: Job, span: Span) -> Optional[Setting]:
@@ -48,7 +51,7 @@ def _at(job: Job, span: Span) -> Optional[Setting]:
     return None
 
 
-def _finding(oddity: Oddity, setting: Setting, job: Job) -> Finding:
+def _finding(oddity: Oddity, setting: Setting, plan: LaunchPlan, job: Job) -> Finding:
     refused = _refused_by_qsub(setting) if is_pbs(job) else _REFUSED
     if setting.name in refused:
         says = "%s, so %s refuses the value of %s" % (oddity.says, command(job), option(job, setting.name))
@@ -61,9 +64,37 @@ def _finding(oddity: Oddity, setting: Setting, job: Job) -> Finding:
             slot,
             help="write the value itself, or pass the option on the command line",
         )
-    return Finding(
-        "MPL103", oddity.says, oddity.span, help="write the value itself, or pass the option on the command line"
-    )
+    fix = _by_pattern(setting, plan, job)
+    return Finding("MPL103", oddity.says, oddity.span, fixes=(fix,) if fix is not None else (),
+                   help="write the value itself, or pass the option on the command line")  # fmt: skip
+
+
+# What sbatch(1) has for a name of a file in place of a variable.
+_PATTERNS = {
+    b"SLURM_JOB_ID": b"%j", b"SLURM_JOBID": b"%j", b"SLURM_ARRAY_JOB_ID": b"%A", b"SLURM_ARRAY_TASK_ID": b"%a",
+    b"SLURM_JOB_NAME": b"%x", b"USER": b"%u", b"LOGNAME": b"%u", b"SLURM_NODEID": b"%n", b"SLURMD_NODENAME": b"%N",
+}  # fmt: skip
+_NAMED = re.compile(rb"\$(?:\{(\w+)\}|(\w+))")
+
+
+def _by_pattern(setting: Setting, plan: LaunchPlan, job: Job) -> Optional[Fix]:
+    """Write sbatch's own pattern, the value that the script gives the variable, or the file beside the script."""
+
+    def value(match: "re.Match[bytes]") -> bytes:
+        name = match.group(1) or match.group(2)
+        spans = plan.assigned.get(name, ())
+        own = job.source[spans[0].start : spans[0].end].partition(b"=")[2].strip(b"\"'") if len(spans) == 1 else b"$"
+        pattern = _PATTERNS.get(name) if setting.name in ("output", "error", "input") and not is_pbs(job) else None
+        return pattern or (own if _PLAIN.fullmatch(own) else match.group())
+
+    new = _NAMED.sub(value, setting.value)
+    if b"$" in new and setting.name in ("output", "error"):
+        new = new.rpartition(b"/")[2]  # the folder of submission is there
+    made = restate(job, setting, new, "MPL103") if new and b"$" not in new else None
+    return made.fix(Safety.ASK, option(job, setting.name, new.decode("utf-8", "replace"))) if made is not None else None
+
+
+_PLAIN = re.compile(rb"[\w./:-]+")
 
 
 def _refused_by_qsub(setting: Setting) -> Dict[str, str]:
