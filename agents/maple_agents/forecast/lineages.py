@@ -64,18 +64,18 @@ class Lineages:
                 return Lineage(key[0], runs)
         return None
 
-    def change(self, asked: Asked, share: float, fewest: int = 20) -> float | None:
-        """Return the log of the factor within which *share* of runs stay of the run before them, for such a job.
+    def bounds(self, asked: Asked, share: float, fewest: int = 20) -> tuple[float, float] | None:
+        """Return the logs of two factors: *share* of runs stay above the first times the run before, below the second.
 
-        Split conformal over the changes of all lineages; a lineage that has swung further itself, either way, has its
-        own last swings as the measure. None where fewer than *fewest* changes are known, and of it fewer than three.
+        Split conformal over the changes of all lineages; a lineage that has swung further itself has the furthest of
+        its last swings, each way, as the measure. None where fewer than *fewest* changes are known, and of it three.
         """
-        own = [abs(change) for change in self._own.get((asked.user, asked.name), ())]
+        own = self._own.get((asked.user, asked.name), ())
         known = len(self._sorted)
         if known >= fewest:
-            rank = min(known - 1, math.ceil(share * (known + 1)) - 1)
-            return max([self._sorted[rank], *own])
-        return max(own) if len(own) >= 3 else None
+            rank = min(known, math.ceil(share * (known + 1)))
+            return min([self._sorted[known - rank], *own]), max([self._sorted[rank - 1], *own])
+        return (min(0.0, *own), max(0.0, *own)) if len(own) >= 3 else None
 
     def _changed(self, run: Run, change: float) -> None:
         self._own[(run.asked.user, run.asked.name)].append(change)

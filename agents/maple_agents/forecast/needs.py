@@ -57,10 +57,11 @@ def forecast(asked: Asked, lineages: Lineages) -> Forecast | NoForecast:
 def _of(
     asked: Asked, lineages: Lineages, runs: tuple[Run, ...], seconds: float, basis: Basis, scaled: str = ""
 ) -> Forecast:
-    change = lineages.change(asked, SHARE)
-    least, most = (None, None) if change is None else (seconds * math.exp(-change), seconds * math.exp(change))
+    bounds = lineages.bounds(asked, SHARE)
+    least, most = (None, None) if bounds is None else (seconds * math.exp(bounds[0]), seconds * math.exp(bounds[1]))
     if asked.limit is not None:  # nothing runs beyond it
         seconds, most = min(seconds, asked.limit), most if most is None else min(most, asked.limit)
+        least = least if least is None else min(least, asked.limit)
     return Forecast(seconds, least, most, runs[:MOST_SHOWN], basis, scaled, runs[0].is_cut)
 
 

@@ -126,6 +126,7 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "CREATE INDEX reached_at ON reached (at)",
         ),
     ),
+    ("m010_newest_runs", ("CREATE INDEX runs_user ON runs (uid, at)",)),
 )
 SQLITE = {"blob": "BLOB", "int": "INTEGER", "real": "REAL"}
 POSTGRESQL = {"blob": "BYTEA", "int": "BIGINT", "real": "DOUBLE PRECISION"}

@@ -46,7 +46,7 @@ def test_history_beats_what_was_asked_for(played):
 def test_the_bound_holds_about_as_often_as_it_says(played):
     """Nine of ten, over groups and over jobs, without being wide: the median bound is near the run."""
     held = coverage(played)
-    assert 0.86 <= held.macro <= 0.95 and 0.86 <= held.micro <= 0.95
+    assert 0.88 <= held.macro <= 0.92 and 0.88 <= held.micro <= 0.92
     assert held.wide < 1.3 and held.jobs >= 250
 
 
