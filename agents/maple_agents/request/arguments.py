@@ -13,7 +13,7 @@ from functools import cache
 from maple_submit_filter.request.slurm.options import SBATCH
 
 from .forms import pasted
-from .language.lexemes import ARGUMENTS, SAID, Reading
+from .language.lexemes import ARGUMENTS, GPUS, SAID, WEAK, Reading
 from .programs import arguments_end, is_prose, launcher_options
 
 _BEGIN = re.compile(r"(?<![\w./=$-])--?[A-Za-z][\w.-]*(?=[\s=,;)\]\"'`]|\.\s|\.?$)")
@@ -102,3 +102,43 @@ def _runtimes(text: str) -> Iterator[tuple[int, int]]:
 def joined(program: Reading, runs: Sequence[Reading]) -> Reading:
     """Return the program with the arguments behind it, in the order in which they were said."""
     return program._replace(value=" ".join([str(program.value), *(str(reading.value).strip() for reading in runs)]))
+
+
+# A model that is to be served: the command that vLLM or SGLang is started by, and over how many GPUs it is divided.
+
+_TOOL = re.compile(r"(?i)(?<![\w./-])(?P<tool>vllm|sglang)(?![\w./-])")
+_SERVES = re.compile(r"(?i)(?<![\w./-])(?:serv(?:e|er|es|ing)|host|deploy|endpoint|launch_server)(?![\w./-])")
+_HUB = re.compile(r"(?<![\w./~$-])(?P<hub>[A-Za-z][\w-]*/[\w.-]*\d[\w.-]*\w)(?![\w/])")
+_DIVIDED = re.compile(
+    r"(?i)(?<![\w./-])(?:tp|tensor[ -]parallel(?:ism)?(?:[ -]size)?)[ \t]?(?:=|:|of|with)?[ \t]?(?P<n>\d{1,3})(?![\w.])"
+)
+_COMMANDS = {
+    "vllm": ("vllm serve %s", "--tensor-parallel-size", r"--tensor-parallel-size|(?<!\S)-tp\b"),
+    "sglang": ("python -m sglang.launch_server --model-path %s", "--tp", r"--tp\b|--tensor-parallel-size"),
+}
+
+
+def served(text: str, commands: Sequence[Reading]) -> tuple[list[Reading], list[tuple[int, int]]]:
+    """Return *commands* with the server's own among them, whole, and the characters that say how it is divided.
+
+    Nothing changes where another program is named, or nothing is to be served.
+    """
+    tool, serves, divided = _TOOL.search(text), _SERVES.search(text), _DIVIDED.search(text)
+    programs = [reading for reading in commands if reading.name == "program"]
+    if tool is None or serves is None or any("serve" not in str(reading.value) for reading in programs):
+        return list(commands), []
+    made, option, has = _COMMANDS[tool["tool"].lower()]
+    hub = _HUB.search(text)
+    readings = [reading for reading in commands if reading.name != "program"]
+    spans = [tool.span(), serves.span()]
+    if programs and str(programs[0].value).split()[-1] != "serve":
+        start, end, command = programs[0].start, programs[0].end, str(programs[0].value)
+    elif hub is not None:
+        start, end, command = hub.start(), hub.end(), made % hub["hub"]
+    else:
+        return readings, []  # of what, nobody said
+    if divided is not None and not re.search(has, command):
+        command += " %s %s" % (option, divided["n"])
+        readings.append(Reading(GPUS, int(divided["n"]), *divided.span(), WEAK))
+        spans.append(divided.span())
+    return [*readings, Reading("program", command, start, end, SAID)], spans

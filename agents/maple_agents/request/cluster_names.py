@@ -10,6 +10,8 @@ from maple_submit_filter.site.facts import NodeKind, Partition, Site, kinds_with
 from ..base.slots import Name, Origin, Slot, Slots
 from . import counts
 from .language.vocabulary import listed, texts
+from .unread import is_account
+from .weights import INDEX
 
 if TYPE_CHECKING:
     from ..templates.cluster import Cluster
@@ -24,7 +26,17 @@ _KIND_X = re.compile(r"(.*[a-z]*\d+[a-z]*) ?x ?(\d{1,2})", re.I)
 
 def resolved(asked: Asked, cluster: Cluster) -> Asked:
     """Return *asked* in the names of *cluster*."""
-    return _gpus_of_nodes(_kinds(_places(asked, cluster.site), cluster), cluster.site)
+    return _indexed(_gpus_of_nodes(_kinds(_places(asked, cluster.site), cluster), cluster.site), cluster.site)
+
+
+def _indexed(asked: Asked, site: Site) -> Asked:
+    """Write "<task id>" in the program of an array as the scheduler's variable."""
+    program = asked.slots.get("program")
+    if program is None or "array" not in asked.slots or not INDEX.search(str(program.value)):
+        return asked
+    index = "$PBS_ARRAY_INDEX" if site.scheduler == "pbs" else "$SLURM_ARRAY_TASK_ID"
+    slot = program._replace(value=INDEX.sub(lambda _: index, str(program.value)))
+    return asked._replace(slots=asked.slots.replaced([slot]))
 
 
 def _places(asked: Asked, site: Site) -> Asked:
@@ -39,6 +51,8 @@ def _places(asked: Asked, site: Site) -> Asked:
                 slots.setdefault(row.selector, slot._replace(name=row.selector, value=row.name))  # type: ignore[arg-type]
             elif str(slot.value).lower() in _GENERIC and site.partitions:
                 continue
+            elif "account" not in slots and is_account(str(slot.value), site):  # "ai partition abc123-gpu"
+                slots["account"] = slot._replace(name="account")
             elif name != "qos" and site.partitions_complete:
                 wrong.append(_no_place(site, name, str(slot.value)))
             else:

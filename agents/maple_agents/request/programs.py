@@ -15,7 +15,7 @@ from .language.vocabulary import listed, texts
 
 _WORDS = texts("programs")
 _LAUNCHERS = {called: launcher for called, launcher in registry.NAMED.items() if launcher.name in LAUNCHERS}
-_INTERPRETER = r"(?:/[\w./+-]*/)?(?:python(?:\d(?:\.\d+)?)?|julia|Rscript|bash|sh|uv|poetry|pipenv)"
+_INTERPRETER = r"(?:/[\w./+-]*/)?(?:python(?:\d(?:\.\d+)?)?|julia|Rscript|bash|sh|uv|poetry|pipenv|vllm(?=\s+serve))"
 _FILE = r"(?:[\w.~$@{}+/-]*/)?[\w.+-]*\w\.(?:py|jl|R|sh)\b|\./[\w./+-]+"
 _STARTER = r"(?:torchrun|accelerate\s+launch|deepspeed|srun|mpiexec|mpirun|ibrun|jsrun|aprun)"
 _BEGIN = re.compile(
@@ -26,7 +26,7 @@ _QUOTED = re.compile(
     r"```(?:\w*\n)?(?P<fence>[^`]{1,4000}?)```|`(?P<tick>[^`\n]{1,2000})`|(?<![\w])\"(?P<double>[^\"\n]{1,2000}"
     r")\"(?!\w)|(?<![\w])'(?P<single>[^'\n]{1,2000})'(?!\w)|“(?P<curly>[^”\n]{1,2000})”"
 )
-_WORD = re.compile(r"[ \t]+((?:\\.|\"[^\"\n]*\"|'[^'\n]*'|\$\([^()\n]*\)|[^\s\"'`\\，])+)")
+_WORD = re.compile(r"[ \t]+((?:<[A-Za-z][\w -]{0,24}>|\\.|\"[^\"\n]*\"|'[^'\n]*'|\$\([^()\n]*\)|[^\s\"'`\\，])+)")
 _STOP = listed(_WORDS["stop"])
 _KEYED = re.compile(
     r"(?:^|[\n,;(]|(?<=[\s\"']))[ \t]{0,8}[\"'*_-]{0,6}(?:program|command|cmd|executable|entry ?point"
@@ -241,7 +241,7 @@ def arguments_end(text: str, start: int, end: int, value_for: str, wants_program
         at = word.end()
         value_for = (
             bare
-            if kind == "option" and "=" not in bare
+            if kind == "option" and "=" not in bare or bare == "serve"
             else "many"
             if kind == "value" and _NUMBERS.fullmatch(bare)
             else ""
@@ -262,6 +262,9 @@ _UNIT_FOLLOWS = re.compile(
     r"|a100|h100|v100|of\b|compute\b|machines?\b|tasks?\b|cards?\b)",
     re.I,
 )
+_ACTION = re.compile(r"fit|validate|test|predict|train|eval|finetune|generate|export")  # "main.py fit --config"
+_LOG_FILE = re.compile(r"=.*%[jJxAaN]")  # of the job
+_SHARES = re.compile(r"(?i)[tpde]p=?\d+")  # "TP=4" tells how a model is divided
 _GLUED_UNIT = re.compile(r"\d+-?(?:nodes?|gpus?|hours?|hrs?|h|days?|x\S*)$", re.I)
 
 
@@ -273,28 +276,29 @@ def _argument(word: str, value_for: str, wants_program: bool, follows: str, raw:
     if (
         not word
         or low in _STOP
+        or _SHARES.fullmatch(word)
         or raw.startswith("(")
         or _GLUED_UNIT.match(word)
         or (_NUMBERS.fullmatch(word) and _UNIT_FOLLOWS.match(follows))
     ):
         return ""
-    if value_for == "many":
+    if value_for == "many" and not wants_program:
         return "value" if _NUMBERS.fullmatch(word) or _operand(word) else ""
-    if value_for:
+    if value_for and value_for != "many":
         return "value" if re.match(r"[\w\"'./~$@:+{\[<-]", word) else ""
     if wants_program and (
         _operand(word)
         or re.match(r"[\w.]+\.\w+$|\d+$", word)
-        or low in ("run", "launch", "python", "python3", "exec")
+        or low in ("run", "launch", "serve", "python", "python3", "exec")
         or re.match(_INTERPRETER + "$|" + _STARTER + "$", word)
     ):
         return "program"
-    return "operand" if _operand(word) else ""
+    return "operand" if _operand(word) or _ACTION.fullmatch(word) and re.match(r"\s+-", follows) else ""
 
 
 def _operand(word: str) -> bool:
     """Tell whether a word looks like an argument and not like prose: a file, an assignment, a variable, in quotes."""
-    return bool(
+    return not _LOG_FILE.search(word) and bool(
         re.match(
             r"[\w.+-]*[\w-]\.(?:py|jl|sh|R|ya?ml|json|toml|cfg|ini|txt|csv|conf|gin|pt|ckpt"
             r"|safetensors|npz|h5|hdf5|parquet|jsonl|bin)$|(?:[~$.]?\.?/|\$\{?\w)[^\s]*$|\+{0,2}[\w.@/]+=[^\s]+"
@@ -323,6 +327,12 @@ def _of_command(command: Command) -> list[Reading]:
             taken, name = 2, "accelerate"
         elif name in _LAUNCHERS:
             taken = 1
+        elif name in _ELSEWHERE:  # of another site, with a size of its own
+            at = next((at for at, (word, _) in enumerate(words) if at and _LOOKS.match(word + " ")), 0)
+            first, last = words[0], words[at - 1]
+            readings.append(Reading(OPTION, name, command.start + first[1], command.start + last[1] + len(last[0])))
+            words = words[at:] if at else []
+            continue
         else:
             break
         words = words[:taken] + [word for word in words[taken:] if word[0] not in ("...", "…")]  # its own options
@@ -346,6 +356,7 @@ def _of_command(command: Command) -> list[Reading]:
     return readings
 
 
+_ELSEWHERE = ("jsrun", "aprun")
 _MODULES = {
     "torch.distributed.run": "torchrun", "torch.distributed.launch": "torchrun",
     "accelerate.commands.launch": "accelerate", "deepspeed.launcher.runner": "deepspeed",
@@ -421,3 +432,13 @@ def launcher_options(launcher: str) -> frozenset[str]:
 def is_prose(word: str) -> bool:
     """Tell whether a word goes on with a sentence, and ends no command."""
     return word.isalpha() and word.lower() not in _STOP
+
+
+_IN_NAMES = ("ddp", "fsdp", "zero2", "zero3", "jax")
+
+
+def paradigm_in_name(program: str) -> str:
+    """Return the paradigm that a program's file is called by ("train_fsdp.py"), "" where it is none or several."""
+    file = next((word for word in program.split() if re.search(_FILE, word)), "")
+    named = set(re.split(r"[^a-z0-9]+", file.rpartition("/")[2].lower())).intersection(_IN_NAMES)
+    return named.pop() if len(named) == 1 else ""

@@ -111,12 +111,29 @@ _MANY = ("partition", "gres", "constraint", "array", "filesystems", "gpus", "gpu
 
 def read(text: str, is_cluster: Callable[[str], bool]) -> tuple[list[Reading], list[tuple[int, int]]]:
     """Return what the options of *text* say, and the characters they take."""
-    readings: list[Reading] = []
-    spans: list[tuple[int, int]] = []
+    readings = [reading for match in _OF_LSF.finditer(text) for reading in _lsf(match)]
+    spans: list[tuple[int, int]] = [match.span() for match in _OF_LSF.finditer(text)]
+    for start, end in spans:
+        text = text[:start] + "§" * (end - start) + text[end:]
     for option in options(text, is_cluster):
         readings += [reading for reading in _readings(option) if reading.value != ""]
         spans.append((option.start, option.end))
     return readings, spans
+
+
+_OF_LSF = re.compile(r"(?m)^[ \t>]*#BSUB[ \t]+-(?P<name>[A-Za-z_]+)[ \t]+(?P<value>\S+)[ \t]*$")
+_LSF_SLOTS = {"P": "account", "W": "walltime", "nnodes": "nodes", "J": "job_name", "o": "output"}
+
+
+def _lsf(match: re.Match[str]) -> Iterator[Reading]:
+    """Yield what a line of LSF says, whose times are hours and minutes."""
+    name, value = _LSF_SLOTS.get(match["name"], ""), match["value"]
+    if name == "walltime":
+        hours, _, minutes = value.rpartition(":")
+        value = clock(3600 * int(hours or 0) + 60 * int(minutes)) if (hours + minutes).isdigit() else ""
+    if name and value:
+        number = name == "nodes" and value.isdigit()
+        yield Reading(name, int(value) if number else value, match.start("name"), match.end(), NAMED)
 
 
 def _readings(option: Option) -> Iterator[Reading]:

@@ -38,6 +38,11 @@ _LIBRARY_LAUNCHERS = {"accelerate-ddp": "accelerate"}
 _PLACEHOLDER = r"(?:^|[ =])<(?!<)[A-Za-z]|(?:^|[ =])\.\.\.(?: |$)"
 
 
+INDEX = re.compile(
+    r"(?i)<(?:the )?(?:array |job |slurm |pbs )*(?:task|array|index|job)(?:[ _-]?(?:id|index|number|nr))?>"
+)
+
+
 class Weighed(NamedTuple):
     """What was meant, a reading a name; what contradicts itself; the words that wishes were read from.
 
@@ -51,6 +56,7 @@ class Weighed(NamedTuple):
     doubts: tuple[Missing, ...] = ()
     arguments: tuple[Reading, ...] = ()
     outdone: tuple[Reading, ...] = ()
+    doubted: tuple[Reading, ...] = ()
 
 
 def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
@@ -70,12 +76,15 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
     wishes = frozenset(str(reading.value) for reading in meant if reading.name == WISH)
     opens = [str(reading.value) for reading in meant if reading.name == OPEN]
     doubts: list[Missing] = []
+    doubted: list[Reading] = []
     chosen: dict[str, Reading] = {}
     for name in dict.fromkeys(reading.name for reading in meant if reading.name not in (WISH, OPEN, OPTION, ARGUMENTS)):
-        winner, others = _chosen(line, name, [reading for reading in meant if reading.name == name])
+        own = [reading for reading in meant if reading.name == name]
+        winner, others = _chosen(line, name, own)
         slot = _OF_ALL.get(name, name)
         if others and slot in NAMES:
             doubts.append(_doubt(slot, others))
+            doubted += [reading._replace(name=slot) for reading in own if str(reading.value) in others]
         elif others:
             opens.append("two values for %s: %s and %s; say one" % (name.replace("_", " "), *others[:2]))
         chosen.update({name: winner} if winner is not None else {})
@@ -85,7 +94,8 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
     accounts = [reading for at, (_, reading) in enumerate(placed) if at in refused and reading.name == "account"]
     if accounts and "account" not in chosen and not any(missing.slot == "account" for missing in doubts):
         doubts.append(Missing("account", "the request says which it is not, %s; say which it is" % accounts[0].value))
-    if re.search(_PLACEHOLDER, str(chosen["program"].value) if "program" in chosen else ""):
+    command = str(chosen["program"].value) if "program" in chosen else ""
+    if re.search(_PLACEHOLDER, INDEX.sub("", command) if "array" in chosen else command):
         doubts.append(Missing("program", "%s leaves a place open; say it whole" % chosen.pop("program").value))
     runs = [reading for reading in meant if reading.name == ARGUMENTS]
     if runs and "program" in chosen:
@@ -96,7 +106,7 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
         if reading.name == ARGUMENTS and ("program" not in chosen or reading not in runs)
     )
     outdone = tuple(_without_value(readings, chosen, doubts))
-    return Weighed(chosen, wishes, tuple(dict.fromkeys(opens)), tuple(doubts), unsaid, outdone)
+    return Weighed(chosen, wishes, tuple(dict.fromkeys(opens)), tuple(doubts), unsaid, outdone, tuple(doubted))
 
 
 def _without_value(

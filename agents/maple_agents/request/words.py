@@ -70,6 +70,7 @@ class Asked(NamedTuple):
     *gpus_open*: nobody said whether the GPUs are a node's or the job's. *names*: words that may be names of the site.
     *came_from*: the cluster that something is carried from. *left*: the words that no reading used. *doubts*: slots
     that are spoken of and have no one value ("4 nodes", "2 nodes"; "I don't know how long"): each is asked for.
+    *doubted*: each of several values of such a slot.
     """
 
     slots: Slots
@@ -83,6 +84,7 @@ class Asked(NamedTuple):
     came_from: str = ""
     left: tuple[Left, ...] = ()
     doubts: tuple[Missing, ...] = ()
+    doubted: tuple[Slot, ...] = ()
 
 
 def read(text: str, *, clusters: Sequence[SiteNames] | None = None) -> Asked:
@@ -117,17 +119,19 @@ def _is_apart(reading: Reading) -> bool:
 
 def _written(asked: Asked, english: languages.Translated, text: str) -> Asked:
     """Return *asked*, read from a translation, with the characters and words of the request as it was written."""
-    slots = []
-    for slot in asked.slots.values():
+
+    def own(slot: Slot) -> Slot:
         start, end = english.span(slot.origin.start, slot.origin.end)
-        slots.append(slot._replace(origin=Origin(slot.origin.by, " ".join(text[start:end].split()), start, end)))
+        return slot._replace(origin=Origin(slot.origin.by, " ".join(text[start:end].split()), start, end))
+
     left = []
     for word in asked.left:
         start, end = english.span(word.start, word.end)
         near = text[start:end]
         left.append(word._replace(text=text[start:end], start=start, end=end, near=near))
     names = tuple((word, *english.span(start, end)) for word, start, end in asked.names)
-    return asked._replace(slots=Slots(slots), left=tuple(left), names=names)
+    slots, doubted = Slots(map(own, asked.slots.values())), tuple(map(own, asked.doubted))
+    return asked._replace(slots=slots, left=tuple(left), names=names, doubted=doubted)
 
 
 def refusal(text: str) -> str | None:
@@ -162,6 +166,8 @@ def _described() -> tuple[SiteNames, ...]:
 def _readings(text: str, those: tuple[SiteNames, ...]) -> tuple[Line, list[Reading], list[tuple[int, int]]]:
     """Return the words of a request, all that was read from them, and the characters that programs and options take."""
     commands, of_commands = programs.read(text)
+    commands, of_servers = arguments.served(text, commands)
+    of_commands += of_servers
     masked = _masked(text, of_commands)
     options, of_options = said_options.read(masked, lambda word: clusters.is_name(word, those))
     masked = _masked(masked, of_options)
@@ -236,6 +242,7 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
             *(apart(reading.start, reading.end, text, aside=True) for reading in weighed.outdone),
         ),
         doubts=tuple(doubts),
+        doubted=tuple(_slot(reading, text) for reading in weighed.doubted),
     )
 
 

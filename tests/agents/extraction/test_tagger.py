@@ -175,8 +175,8 @@ def test_what_the_site_does_not_know_is_none() -> None:
 
 
 def test_beside_a_word_that_nobody_is_sure_of_the_question_stays() -> None:
-    """It may be what else is lost."""
-    guess = Unread("3 h", "walltime", "03:00:00", True)
+    """It may be what else is lost; a value that gate and tagger have alike needs no more."""
+    guess = Unread("3 h", "walltime", "", True)
     text = "so 3 h dbg"
     tagger = _reading(text, ("3 h", "walltime", "03:00:00", 9.0))
     unsure = tuple(one._replace(margin=0.5) if one.piece.text == "dbg" else one for one in tagger.pieces)

@@ -238,10 +238,17 @@ def _without_doubts(asked: Wanted, result: "Union[Made, Lacking]") -> "Union[Mad
 
 
 def _hints(asked: Wanted, foreign: "Optional[Foreign]") -> "Tuple[Assumed, ...]":
-    """Return the paradigm that retrieval finds in the words, where nobody said one in so many words."""
-    if foreign is not None or not asked.rest.strip() or "paradigm" in asked.slots:
-        return ()
+    """Return the paradigm that the program is called by, or that retrieval finds, where nobody said one."""
     from maple_agents.base.slots import Assumed
+    from maple_agents.request.programs import paradigm_in_name
+
+    if foreign is not None or "paradigm" in asked.slots:
+        return ()
+    named = paradigm_in_name(asked.slots.text("program"))
+    if named:
+        return (Assumed("paradigm", named, "the program's name says so"),)
+    if not asked.rest.strip():
+        return ()
     from maple_agents.templates.retrieval.choose import choose
 
     choice = choose(asked.text, asked.slots, asked.cluster)

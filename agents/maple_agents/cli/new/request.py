@@ -56,6 +56,7 @@ class Wanted(NamedTuple):
     known_by: str = ""  # from where it is known which site this is, as a phrase
     unread: "tuple[Unread, ...]" = ()  # of the text, what may not be passed over in silence
     doubts: tuple[Missing, ...] = ()  # slots that the text speaks of and that have no one value
+    doubted: tuple[Slot, ...] = ()  # several values of such a slot
 
 
 def option(words: str) -> Slot:
@@ -127,16 +128,16 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
     known_by = where.why if site_id or where.how != "said" else "the request names it"
     return Wanted(
         text, slots, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds, resolved.rest, known_by,
-        _unread(text, resolved, slots, cluster), (*resolved.doubts, *_size_unsaid(text, resolved, slots)),
+        _unread(text, resolved, slots, cluster), resolved.doubts, resolved.doubted,
     )  # fmt: skip
 
 
 _SIZES = ("nodes", "gpus_per_node", "gpus_total", "ranks_per_node", "cpus_per_node", "cpus_per_task")
 
 
-def _size_unsaid(text: str, asked: "Asked", slots: Slots) -> tuple[Missing, ...]:
+def _size_unsaid(asked: Wanted) -> tuple[Missing, ...]:
     """Return the question for the size where the words say none: a script of one node would be a guess."""
-    if not text or asked.ranks is not None or any(name in slots for name in _SIZES):
+    if not asked.text or asked.ranks is not None or any(name in asked.slots for name in _SIZES):
         return ()
     return (Missing("nodes", "no size is said; say how many nodes", (), "1"),)
 
@@ -178,14 +179,21 @@ _PLACES = ("partition", "queue", "qos")
 
 
 def heard(asked: Wanted) -> Wanted:
-    """Return *asked* once the second reader was heard on what the grammar passed over; without it, as it is."""
+    """Return *asked* once the second reader was heard on what the grammar passed over, and the size missed."""
+    asked = _by_tagger(asked)
+    return asked._replace(doubts=(*asked.doubts, *_size_unsaid(asked)))
+
+
+def _by_tagger(asked: Wanted) -> Wanted:
     from maple_agents.request.tagger import reading, witness
 
     try:
         tagger = reading.read(asked.text)
     except (OSError, ValueError):
         return asked  # its weights are not there, or not whole
-    open_ = {missing.slot for missing in asked.doubts}
+    decided = witness.decided(asked.text, tagger, asked.doubted, asked.slots)
+    asked = asked._replace(slots=asked.slots.with_more(decided))
+    open_ = {missing.slot for missing in asked.doubts} - set(asked.slots)
     answer = witness.heard(asked.text, tagger, asked.unread, asked.slots, asked.cluster.site, open_)
     return asked._replace(slots=asked.slots.with_more(answer.slots), unread=_shown(asked.text, answer.unread))
 

@@ -7,20 +7,22 @@ about. A word that stopped the script and that the tagger is sure holds nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from maple_submit_filter.site.facts import Site
 
 from ...base.slots import INTEGERS, Name, Origin, Slot, Slots, Unread
+from ..forms import pasted
 from ..language.vocabulary import listed, texts
 from ..site_names import of_files
 from ..unread import is_account
-from .model import OTHER
+from .model import ASIDE, OTHER
 from .reading import Reading, Span, Tagging
 
 _FILLERS = listed(texts("words")["fillers"])
 SURE = 2.0  # margins: below it a span is only a guess, and neither a value nor worth a question
+FORMED = 1.0  # of a span whose form says what it is
 NOTHING = 3.0  # from which on a word holds nothing
 _CHOICES = frozenset(("or", "either", "if", "otherwise"))
 _PLACES: tuple[Name, ...] = ("partition", "queue", "qos")
@@ -58,7 +60,7 @@ def heard(
     left: list[Unread] = []
     plain = _is_plain(tagger, known)
     for word in unread:
-        slot, rest = _settled(word, text, tagger, known.with_more(slots), site) if plain else (None, word)
+        slot, rest = _settled(word, text, tagger, known.with_more(slots), site, plain)
         slots += [slot] if slot else []
         left += [rest] if rest else []
     for own in tagger.said:
@@ -69,12 +71,43 @@ def heard(
     if "account" not in known.with_more(slots) and "account" not in doubts and _demands_account(site):
         slots += _listed_account(tagger, known.with_more(slots), text)
     left += _guesses(tagger, known.with_more(slots), text, left) if not site.partitions else []
-    return Heard(tuple(slots), tuple(dict.fromkeys(word for word in left if not _is_told_twice(word, slots))))
+    untold = (_untold(unread, slots) for unread in left)
+    return Heard(tuple(slots), tuple(dict.fromkeys(unread for unread in untold if unread is not None)))
 
 
-def _is_told_twice(unread: Unread, slots: Sequence[Slot]) -> bool:
-    """Tell whether a word is told as not used that a slot was read from after all."""
-    return not unread.stops and any(slot.origin.where in unread.text for slot in slots)
+def decided(text: str, tagger: Reading, doubted: Sequence[Slot], said: Slots) -> Iterator[Slot]:
+    """Yield, of each slot with several values, the one that is wanted where all others are of another job.
+
+    A pasted line's value is none that is wanted, whatever the tagger reads.
+    """
+    old = pasted(text)
+    for name in dict.fromkeys(slot.name for slot in doubted):
+        those = [slot for slot in doubted if slot.name == name]
+        wanted = [slot for slot in those if not _is_aside(slot, tagger)]
+        open_ = name == "gpus_total" and (said.number("nodes") or 1) > 1  # each node's, or all: nobody said
+        if name not in DECIDED or open_ or len(wanted) == len(those) or len({slot.value for slot in wanted}) != 1:
+            continue
+        if not any(start <= slot.origin.start < end for start, end in old for slot in wanted):
+            yield wanted[-1]
+
+
+DECIDED = ("nodes", "gpus_per_node", "gpus_total", "ranks_per_node", "walltime", "memory", "account")
+
+
+def _is_aside(slot: Slot, tagger: Reading) -> bool:
+    """Tell whether all words that a value was read from speak of another job, or of what is not wanted."""
+    start, end = slot.origin.start, slot.origin.end
+    inside = [tagged for tagged in tagger.pieces if tagged.piece.start < end and start < tagged.piece.end]
+    return bool(inside) and all(tagged.label == ASIDE for tagged in inside)
+
+
+def _untold(unread: Unread, slots: Sequence[Slot]) -> Unread | None:
+    """Return what is left to tell of a word once slots were read from a part of it."""
+    taken = {word for slot in slots if slot.origin.where in unread.text for word in slot.origin.where.split()}
+    if unread.stops or not taken:
+        return unread
+    rest = [word for word in unread.text.split() if word not in taken]
+    return unread._replace(text=" ".join(rest)) if any(word.lower() not in _FILLERS for word in rest) else None
 
 
 _ITEM = re.compile(r"(?:(?<=[,;\n])|^)[ \t]*([A-Za-z](?=[\w-]*[A-Z\d_])[\w-]*\w)[ \t]*(?=[,;\n]|\.\s|\.?$)")
@@ -149,20 +182,22 @@ def _is_word(text: str) -> bool:
     return len(text) > 1 and text.isalpha() and text.lower() not in _FILLERS
 
 
-def _settled(unread: Unread, text: str, tagger: Reading, slots: Slots, site: Site) -> tuple[Slot | None, Unread | None]:
-    """Return the slot that a word fills, or what is left of it to tell or to ask."""
+def _settled(
+    unread: Unread, text: str, tagger: Reading, slots: Slots, site: Site, plain: bool
+) -> tuple[Slot | None, Unread | None]:
+    """Return the slot that a word fills, or what is left of it to tell or to ask. *plain*: see `_is_plain`."""
     places = _places(unread.text, text)
     if not unread.stops or not places:
         return None, unread
-    if _holds_nothing(places, tagger) and not _is_marked(unread):
+    if plain and _holds_nothing(places, tagger) and not _is_marked(unread):
         return None, unread._replace(slot="", value="", stops=False)
     own = next((own for own in tagger.said if _touches(own.span, places)), None)
     if own is None or not _is_open(own, slots):
         return None, unread
-    slot = _agreed(unread, own, site) if _is_only(own, tagger) else None
+    slot = _agreed(unread, own, site, plain) if _is_only(own, tagger) else None
     if slot is not None:
         return slot, None
-    asks = not unread.slot and own.span.label in _SLOTS and own.span.margin >= SURE
+    asks = plain and not unread.slot and own.span.label in _SLOTS and own.span.margin >= SURE
     return None, _question(own, unread.text) if asks else unread
 
 
@@ -191,11 +226,13 @@ def _is_marked(unread: Unread) -> bool:
     return unread.text.startswith(("-", "$")) or "=" in unread.text or unread.slot in _PLACES
 
 
-def _agreed(unread: Unread, own: Tagging, site: Site) -> Slot | None:
+def _agreed(unread: Unread, own: Tagging, site: Site, plain: bool) -> Slot | None:
     """Return the slot that the gate and the tagger read alike, or that the site confirms."""
     name = next((name for name in _SLOTS.get(own.span.label, ()) if name == unread.slot), None)
     alike = name is not None and unread.value in ("", own.value)
-    return _slot(name, own) if name is not None and alike else _confirmed(own, site)
+    if name is not None and alike and (plain or unread.value):
+        return _slot(name, own)
+    return _confirmed(own, site) if plain else None
 
 
 def _confirmed(own: Tagging, site: Site) -> Slot | None:
@@ -222,7 +259,8 @@ def _slot(name: Name, own: Tagging) -> Slot:
 def _is_new(own: Tagging, slots: Slots, text: str, left: Sequence[Unread]) -> bool:
     """Tell whether only the tagger reads a slot there: it is open, and no reading nor question has those characters."""
     names = _SLOTS.get(own.span.label, ())
-    if not names or own.span.margin < SURE or not _is_open(own, slots):
+    told = own.span.label == "memory" and not own.span.text.isdigit()  # its unit is a second witness
+    if not names or own.span.margin < (FORMED if told else SURE) or not _is_open(own, slots):
         return False
     used = [(slot.origin.start, slot.origin.end) for slot in slots.values() if slot.origin.end]
     used += [place for unread in left if unread.stops for place in _places(unread.text, text)]

@@ -102,7 +102,7 @@ def _unsaid(slots: Slots, load: Load, cluster: Cluster, nodes: int | None, hints
     first = first or Assumed("paradigm", "ddp", _fitting_ddp(load, cluster))
     paradigm = cluster.paradigms[str(first.value)]
     if load.fits(paradigm) is not False:
-        return Chosen(paradigm, None, (first,))
+        return Chosen(paradigm, None, (first,), advice=_once_a_gpu(slots, first, load))
     why = _too_much(load, paradigm)
     for name in _SHARDED:
         if (
@@ -115,6 +115,17 @@ def _unsaid(slots: Slots, load: Load, cluster: Cluster, nodes: int | None, hints
     says = "%s; %s" % (why, _instead((), load, cluster))
     slot = Missing("paradigm", says, _lora(load, ())) if nodes is not None else Missing("nodes", says)
     return Chosen(sharded, None, missing=(slot,))
+
+
+def _once_a_gpu(slots: Slots, first: Assumed, load: Load) -> tuple[str, ...]:
+    """Return that a plain command is started once for each GPU, where nobody said how it is divided."""
+    command = " ".join(slots.text("program").split()[:2])
+    if first.value != "ddp" or (load.ranks or 1) == 1 or not _PLAIN.match(command) or "launcher" in slots:
+        return ()
+    return ("%s is started once for each GPU; for one process that has them all, say paradigm=single." % command,)
+
+
+_PLAIN = re.compile(r"(?:\S*/)?python[\d.]*\s")
 
 
 def _startable(name: str, slots: Slots, cluster: Cluster) -> bool:
@@ -132,17 +143,18 @@ def _by_launcher(slots: Slots) -> Assumed | None:
     return Assumed("paradigm", _OF_LAUNCHER[launcher], "%s was said" % launcher)
 
 
-_SERVER = re.compile(r"(?:vllm|sglang|ollama)\s")  # a command that divides itself over the GPUs of a node
+# Commands that divide themselves over the GPUs of a node.
+_SERVER = re.compile(r"(?:vllm|sglang|ollama)\s|python3? -m (?:vllm|sglang)\.")
 
 
 def _alone(slots: Slots, load: Load, cluster: Cluster, nodes: int | None) -> Assumed | None:
     """Return that the program is one process: for one rank, or where it divides itself over the GPUs of a node."""
-    if "launcher" in slots or "single" not in cluster.paradigms or load.fits(cluster.paradigms["ddp"]) is False:
+    if "launcher" in slots or "single" not in cluster.paradigms:
         return None
-    if load.ranks == 1:
-        return Assumed("paradigm", "single", "there is one rank")
     if nodes == 1 and "ranks_per_node" not in slots and _SERVER.match(slots.text("program")):
         return Assumed("paradigm", "single", "it starts its own processes")
+    if load.ranks == 1 and load.fits(cluster.paradigms["ddp"]) is not False:
+        return Assumed("paradigm", "single", "there is one rank")
     return None
 
 
