@@ -90,13 +90,15 @@ def test_nobody_hears_of_anothers_jobs(cluster: Cluster) -> None:
     "how",
     [
         {"terminal": False}, {"mode": "off"}, {"mode": "observe"}, {"mode": "verbose"},
+        {"news": "no"},
     ],
     ids=str,
 )  # fmt: skip
 def test_where_nobody_reads_nothing_is_told_and_nothing_is_lost(cluster: Cluster, how: dict[str, Any]) -> None:
-    """No terminal; switched off; where the site only observes; and where MAPLE=verbose writes into a file."""
+    """No terminal; switched off; where the site only observes; MAPLE=verbose into a file; MAPLE_NEWS=no."""
     ended(cluster, "4711")
-    asked = request(RIGHT, **({"MAPLE": how["mode"]} if "mode" in how else {}))
+    names = {"mode": "MAPLE", "news": "MAPLE_NEWS"}
+    asked = request(RIGHT, **{names[name]: value for name, value in how.items() if name in names})
     asked = asked._replace(terminal=how.get("terminal", True))
     reply, _, _ = by_child(cluster.daemon, asked, UID)
     assert reply is not None and b"4711" not in reply.say

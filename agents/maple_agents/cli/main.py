@@ -34,6 +34,8 @@ OWN = {
     "show": ("maple_agents.cli.history.show_job", "Show what was really submitted, and what became of it."),
     "templates": ("maple_agents.cli.templates.command", "See, check and export what batch scripts are made of."),
     "explain": ("maple_agents.cli.explain", "Show a rule's page, or list all rules."),
+    "init": ("maple_agents.cli.init.command", "Print or write the lines of your shell's start file for Maple."),
+    "mcp": ("maple_agents.cli.mcp.command", "Serve an assistant: the commands as tools, nothing submitted."),
 }
 PLUGINS = "maple.commands"  # the entry-point group by which other packages join
 
@@ -206,7 +208,7 @@ def told(words: list[str], environ: Mapping[str, str] = os.environ) -> None:
 
 
 def _is_read(words: list[str], environ: Mapping[str, str]) -> bool:
-    if "off" in environ.get("MAPLE", "").split(",") or "--json" in words:
+    if "off" in environ.get("MAPLE", "").split(",") or environ.get("MAPLE_NEWS") == "no" or "--json" in words:
         return False
     try:
         return sys.stdout.isatty() and sys.stderr.isatty()

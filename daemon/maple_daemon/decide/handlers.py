@@ -114,6 +114,8 @@ class Handler:
             return handled
         if not _is_read(request) or handled.seconds * 1000 >= _patience(request):
             return handled
+        if request.submission.environment.get(b"MAPLE_NEWS") == b"no":
+            return handled
         if handled.mode == "observe":
             return handled
         says = handled.reply.say

@@ -1,0 +1,1 @@
+"""`maple init`: Maple in a person's shell."""

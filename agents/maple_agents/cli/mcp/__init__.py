@@ -1,0 +1,1 @@
+"""`maple mcp`: the commands as tools of a person's assistant."""
