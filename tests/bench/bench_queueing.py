@@ -8,8 +8,7 @@ import time
 
 import pytest
 from maple_agents.scheduling.queueing import ordering, preemption
-from maple_agents.scheduling.queueing.figures import figures
-from maple_agents.scheduling.queueing.jobs import Job
+from maple_agents.scheduling.queueing.jobs import Job, figures
 from maple_agents.scheduling.queueing.policies import (
     easy,
     fifo,

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from maple_agents.scheduling.queueing import packing
-from maple_agents.scheduling.queueing.figures import figures
+from maple_agents.scheduling.queueing.jobs import figures
 from maple_agents.scheduling.queueing.packing import Label, Lucid
 from maple_agents.scheduling.training.optimus import Optimus
 from maple_agents.scheduling.training.pollux import Pollux

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from maple_agents.request.tagger.features import ROWS, features
 from maple_agents.request.tagger.model import FILE, ZERO
-from maple_agents.request.tagger.pieces import pieces
+from maple_agents.request.tagger.pieces import ROWS, features, pieces
 
 from tests.tagger.requests import LABELS, labels, requests
 

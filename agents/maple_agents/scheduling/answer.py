@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from ..forecast.replay import Shortened
-from .queueing.figures import Figures
+from .queueing.jobs import Figures
 from .replay import Replay, Row
 
 

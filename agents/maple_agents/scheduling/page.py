@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 
-from .queueing.figures import Figures
+from .queueing.jobs import Figures
 from .replay import Replay, Row
 
 _STYLE = """

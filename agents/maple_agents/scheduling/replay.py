@@ -14,8 +14,7 @@ from typing import NamedTuple
 from ..forecast.needs import Forecast
 from ..forecast.replay import Played, Shortened, play, shortened
 from ..forecast.runs import Run
-from .queueing.figures import Figures, by, figures, load
-from .queueing.jobs import Ended, Job, most_at_once
+from .queueing.jobs import Ended, Figures, Job, by, figures, load, most_at_once
 from .queueing.ordering import Ordering, simulate
 from .queueing.policies import easy, fifo, forecast_work, oracle_work, shuffled_work, size_only
 

@@ -157,7 +157,7 @@ def install(folder: str, **options: Any) -> None:
     XDG_RUNTIME_DIR. With --hooks the scheduler's hooks are put into <prefix>/hooks, with their folder for events, and
     the lines for the scheduler's own configuration are printed: without them jobs stay "not known" to the service.
     """
-    from ..install import command, installation
+    from ..install import installation, place
     from ..install.place import commands_left_out
     from ..install.release.layout import layout
     from ..install.wishes import wish
@@ -173,8 +173,8 @@ def install(folder: str, **options: Any) -> None:
     for why, names in commands_left_out(made.folder, done.placed).items():
         _tell(f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} not placed for all users: {why}", err=True)
     for real in made.real.values():
-        if not command.comes_first(made.folder, real, os.environ.get("PATH", "")):
-            what = f"warning: PATH does not find {made.folder} before {real.parent}; {command.advice(made.folder)}"
+        if not place.comes_first(made.folder, real, os.environ.get("PATH", "")):
+            what = f"warning: PATH does not find {made.folder} before {real.parent}; {place.advice(made.folder)}"
             _tell(what, err=True)
     if made.service.files:
         _tell_of_service(made.service, before, done.new and served, len(os.listdir(layout(made.prefix).releases)) == 1)

@@ -12,7 +12,7 @@ from maple_agents.base.terminal import copied
 from maple_submit_filter.answer.report import columns, folded
 from maple_submit_filter.host import configuration
 
-from . import command, place, settings
+from . import place, settings
 from .refusals import Check, Refused, ancestors, who_else_writes
 from .release import atomic, interpreter, releases, selftest
 from .release.layout import Layout, Placed, Receipt, Release, layout, read_receipt
@@ -141,9 +141,9 @@ def real(where: Layout, release: Release) -> Iterator[Check]:
         name = key.removeprefix("real_")
         if name == key:
             continue
-        if not command.runnable(Path(path)):
+        if not place.runnable(Path(path)):
             yield Check(name, "wrong", f"the real {path} is gone", f"install again with --real-{name} PATH")
-        elif command.is_front(Path(path)):
+        elif place.is_front(Path(path)):
             yield Check(name, "wrong", f"{path} is Maple itself", f"install again with --real-{name} PATH")
         else:
             yield Check(name, "ok", path)
@@ -224,7 +224,7 @@ def commands(where: Layout, receipt: Receipt, path_variable: str) -> Iterator[Ch
         yield Check("command", "ok", f"{path}, a {placed.kind}")
         values = settings.values(Release(where.current))
         original = Path(values.get(f"real_{path.name}", "/"))
-        if runnable_front(where) and (why := command.finds_front(path, path_variable)):
+        if runnable_front(where) and (why := place.finds_front(path, path_variable)):
             todo = f"install again with --real-{path.name} PATH, the scheduler's own"
             yield Check("chain", "wrong", f"{original} {why}", todo)
         if (
@@ -233,10 +233,10 @@ def commands(where: Layout, receipt: Receipt, path_variable: str) -> Iterator[Ch
             and placed.what != atomic.sha256(Release(where.current).front)
         ):
             yield Check("command", "wrong", f"{path} is a copy of another release", "install again")
-        if command.comes_first(path.parent, original, path_variable):
+        if place.comes_first(path.parent, original, path_variable):
             yield Check("PATH", "ok", f"{path.parent} comes first")
         else:
-            yield Check("PATH", "wrong", f"a shell finds {original} first", command.advice(path.parent))
+            yield Check("PATH", "wrong", f"a shell finds {original} first", place.advice(path.parent))
 
 
 def tool(placed: Placed) -> Iterator[Check]:
@@ -253,7 +253,7 @@ def tool(placed: Placed) -> Iterator[Check]:
 
 def runnable_front(where: Layout) -> bool:
     """Return whether there is a front in force that can be asked."""
-    return where.current.exists() and command.runnable(Release(where.current).front)
+    return where.current.exists() and place.runnable(Release(where.current).front)
 
 
 def answers(release: Release) -> Iterator[Check]:

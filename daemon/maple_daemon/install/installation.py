@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from maple_submit_filter.site.modes import weaker
 
-from . import command, place, settings
+from . import place, settings
 from .refusals import Refused
 from .release import atomic, releases, revisions
 from .release.build import Build
@@ -154,7 +154,7 @@ class Steps:
         """Refuse a real command that calls the front again, as it would for every user: tried for real."""
         path_variable = f"{self.wish.folder}:{os.environ.get('PATH', os.defpath)}"
         for name, real in self.wish.real.items():
-            if why := command.finds_front(self.wish.folder / name, path_variable):
+            if why := place.finds_front(self.wish.folder / name, path_variable):
                 raise Refused(f"{real} {why}", f"name the scheduler's own with --real-{name} PATH")
 
     def build(self, before: str) -> tuple[str, bool]:

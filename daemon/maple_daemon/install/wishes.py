@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from . import settings
-from .command import find_real, is_front
 from .installation import Wish
-from .place import links_for
+from .place import find_real, is_front, links_for
 from .refusals import Refused, absolute, safe_folder
 from .release import releases
 from .release.interpreter import pin

@@ -153,7 +153,7 @@ def _presumed(state: State, job: Job, site: Site) -> State:
     """Return the state with what is likely to be wrong, where what is unread leaves little to prove."""
     if not state.plan.presumable:
         return state
-    from .presumption import presumed
+    from .left_alone import presumed
 
     return presumed(state, lambda: _played(job, site, _as_presumed(job, site)))
 

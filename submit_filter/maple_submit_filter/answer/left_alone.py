@@ -1,14 +1,19 @@
-"""What is said of submissions that are not read as a whole: refused words, a heterogeneous job, an interactive one."""
+"""What is said of submissions that are not read as a whole: refused words, a heterogeneous job, an interactive one; and
+what would be wrong if no program that nobody has read changed anything.
+"""
 
 from __future__ import annotations
 
 from typing import Callable, Dict, Tuple
 
+from ..repair.search import State
 from ..request.slurm import submission as slurm
 from ..request.slurm import values
 from ..rules.script.mpl117_words_refused import refused
-from ..types.findings import Finding
+from ..types.edits import Safety
+from ..types.findings import Finding, sentence
 from ..types.job import Job
+from ..types.launch_plan import LaunchPlan
 from ..types.submission import Submission
 from ..types.text import token
 
@@ -83,3 +88,34 @@ def _left_by_qsub(submission: Submission) -> str:
     if argv.executable is not None:
         return "qsub is given a program in place of a script"
     return "an interactive job, which does not run its script"
+
+
+Play = Callable[[], State]
+_LAUNCH = "MPL3"
+
+
+def presumed(state: State, play: Play) -> State:
+    """Return the state with the findings that hold where what is unread changes nothing; *play* plays it so.
+
+    Of rules that have spoken nothing is added: one word of a kind is enough.
+    """
+    if not state.plan.presumable:
+        return state
+    other = play()
+    spoken = {finding.code for finding in state.findings}
+    why = _why(other.plan)
+    more = tuple(_told(finding, why) for finding in other.findings if finding.code not in spoken)
+    files = tuple(dict.fromkeys((*state.plan.depends, *other.plan.depends)))
+    return state._replace(plan=state.plan._replace(depends=files), findings=state.findings + more)
+
+
+def _why(plan: LaunchPlan) -> str:
+    """Return what it is that is not known, as the script has it first."""
+    line, why = next(iter(plan.unread), (0, ""))
+    return "line %d, %s" % (line, why) if line else why or "what is loaded and sourced here is not known"
+
+
+def _told(finding: Finding, why: str) -> Finding:
+    parts = ([finding.help] if finding.help else []) + [sentence("likely, not certain: " + why)]
+    fixes = tuple(fix._replace(safety=Safety.ASK) for fix in finding.fixes)
+    return finding._replace(proven=False, fixes=fixes, help=". ".join(parts))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from maple_agents.templates import knowledge
-from maple_agents.templates.knowledge import checked_before, entries_in_force
+from maple_agents.templates.knowledge import entries_in_force
 
 FILE = """revision = 1
 why = "a reason"
@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A knowledge base and a cache of the test's own."""
     (tmp_path / "a.toml").write_text(FILE, "utf-8")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(checked_before.own_folders, "cache", lambda: str(tmp_path / "cache/maple"))
+    monkeypatch.setattr(entries_in_force.own_folders, "cache", lambda: str(tmp_path / "cache/maple"))
     monkeypatch.setattr(
         entries_in_force, "paths", lambda kind: {one.stem: str(one) for one in sorted(tmp_path.glob("*.toml"))}
     )
@@ -42,14 +42,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     entries_in_force.in_force.cache_clear()
 
 
-def again() -> checked_before.Knowledge:
+def again() -> entries_in_force.Knowledge:
     """Return what a new process reads."""
     entries_in_force.in_force.cache_clear()
     return entries_in_force.in_force()
 
 
 def kept(folder: Path) -> Path:
-    return folder / "cache/maple" / checked_before.FILE
+    return folder / "cache/maple" / entries_in_force.FILE
 
 
 def test_what_was_kept_is_what_was_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_a_file_of_another_user_is_as_none(folder: Path, monkeypatch: pytest.Mon
     told["entries"]["late"]["says"] = "something else"
     kept(folder).write_text(json.dumps(told), "utf-8")
     assert again().entries["late"].says == "something else"
-    monkeypatch.setattr(checked_before.os, "geteuid", lambda: 4711)
+    monkeypatch.setattr(entries_in_force.os, "geteuid", lambda: 4711)
     assert again() == first
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from maple_agents.diagnose.read import literals, read
-from maple_agents.diagnose.read.languages import english
-from maple_agents.diagnose.read.literals import english_of
+from maple_agents.diagnose.read.literals import english, english_of
 from maple_agents.diagnose.values import Digest, LogFile, Severity
 
 MISSING = "No such file or directory"

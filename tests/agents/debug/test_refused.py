@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from maple_agents.ask.schedulers.protocol import Job, JobState, SchedulerError
-from maple_agents.ask.schedulers.slurm import dry_run
+from maple_agents.ask.schedulers.slurm import commands
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli.history import history_page
 from maple_agents.diagnose.explanation import case_of, explained
@@ -74,7 +74,7 @@ def test_sbatch_is_asked_with_what_was_handed_over_and_submits_nothing(slurm: Pa
 @pytest.mark.parametrize("words", [(b"--nodes=2",), (b"--wrap=srun python train.py",)], ids=["stdin", "wrap"])
 def test_a_script_that_came_another_way_is_asked_about_too(slurm: Path, words: tuple[bytes, ...]) -> None:
     """From standard input it is put into a file, which is its last word; a command stays a word."""
-    assert dry_run.complaint((b"sbatch", *words), SCRIPT, "/") == SAID
+    assert commands.complaint((b"sbatch", *words), SCRIPT, "/") == SAID
     assert ((slurm / "script").exists() and (slurm / "script").read_bytes() == SCRIPT) is (b"--wrap" not in words[0])
 
 
@@ -84,7 +84,7 @@ def test_a_script_that_came_another_way_is_asked_about_too(slurm: Path, words: t
 )
 def test_of_several_components_nobody_is_asked(slurm: Path, words: tuple[bytes, ...], script: bytes) -> None:
     """The option might be read of one of them alone."""
-    assert dry_run.complaint((b"sbatch", *words), script, "/") is None
+    assert commands.complaint((b"sbatch", *words), script, "/") is None
     assert not (slurm / "asked").read_text()
 
 
@@ -121,7 +121,7 @@ def test_who_is_late_or_takes_it_now_refuses_nothing(slurm: Path, monkeypatch: p
     def late(*_: object, **__: object) -> str:
         raise SchedulerError("sbatch", "no answer after 15 s", "try again later")
 
-    monkeypatch.setattr(dry_run, "complaint", late)
+    monkeypatch.setattr(commands, "complaint", late)
     assert refused.words(record()) == ""
 
 

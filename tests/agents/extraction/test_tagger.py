@@ -16,9 +16,8 @@ from maple_agents.base.slots import Origin, Slot, Slots, Unread
 from maple_agents.cli.new.request import heard as listened
 from maple_agents.cli.new.request import wanted
 from maple_agents.request.tagger import model, reading
-from maple_agents.request.tagger.features import ROWS, features
 from maple_agents.request.tagger.model import ASIDE, OTHER, Tagged, tag, weights
-from maple_agents.request.tagger.pieces import pieces
+from maple_agents.request.tagger.pieces import ROWS, features, pieces
 from maple_agents.request.tagger.reading import Reading, Span, Tagging
 from maple_agents.request.tagger.witness import heard
 

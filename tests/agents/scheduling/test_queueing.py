@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from maple_agents.scheduling.queueing import ordering, preemption
-from maple_agents.scheduling.queueing.figures import figures
-from maple_agents.scheduling.queueing.jobs import Job, TooLarge, most_at_once
+from maple_agents.scheduling.queueing.jobs import Job, TooLarge, figures, most_at_once
 from maple_agents.scheduling.queueing.policies import (
     easy,
     fifo,

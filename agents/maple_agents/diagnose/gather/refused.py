@@ -22,7 +22,7 @@ from ...ask.memory.service import NoService, Refused
 from ...ask.memory.versions import records
 from ...ask.schedulers import choose
 from ...ask.schedulers.protocol import SchedulerError
-from ...ask.schedulers.slurm import dry_run
+from ...ask.schedulers.slurm import commands
 from ...base import new_file
 from ...base.complaint import Complaint
 from ...base.secrets.masking import masked
@@ -114,7 +114,7 @@ def _asked(record: Record) -> str:
     try:
         if record.joined != "none" and _may_be_a_job(record, facts):
             return ""
-        message = dry_run.complaint(facts.argv, facts.script, facts.work_dir)
+        message = commands.complaint(facts.argv, facts.script, facts.work_dir)
     except SchedulerError:
         return ""
     text = masked(message or "")

@@ -17,9 +17,8 @@ from typing import Any
 
 from ..values import LogFile, Severity, Stream
 from .clean_lines import plain, shown_lines
-from .languages import english
 from .limits import Limits
-from .literals import Search
+from .literals import Search, english
 from .log_blocks import opened
 from .progress import bar, ended_well, is_progress, planned, starts
 from .selection import Chosen

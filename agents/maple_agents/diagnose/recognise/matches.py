@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ...templates.knowledge.entries import COMPARED, Entry, ignores_case
 from ...templates.knowledge.entries_in_force import compiled, promised
 from ..read import bare
-from ..read.languages import english
+from ..read.literals import english
 from ..values import Event, Evidence
 
 _FRAME = re.compile(r'^.{0,60}\bFile "[^"]+", line \d+')

@@ -14,8 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from .features import features
-from .pieces import Piece, pieces
+from .pieces import Piece, features, pieces
 
 FILE = Path(__file__).with_name("weights.bin")
 OTHER = "O"

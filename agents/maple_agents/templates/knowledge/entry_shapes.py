@@ -1,6 +1,6 @@
 """How the files of the knowledge base are written, checked: every mistake with its file and key.
 
-Only who reads such a file imports this: the commands read what was checked before (`checked_before.py`), and pydantic
+Only who reads such a file imports this: the commands read what was checked before (`entries_in_force.py`), and pydantic
 alone costs them a tenth of a second.
 """
 

@@ -45,7 +45,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _wanted(job: Job, site: Site) -> Optional[int]:
     """Return the fewest nodes that would do."""
     if is_pbs(job):
-        from .pbs_request import chunk_count
+        from ..limits import chunk_count
 
         return chunk_count(job, site)
     nodes = values.nodes(job.settings.value("nodes") or b"")

@@ -15,7 +15,7 @@ from .. import rule
 from ..limits import judged
 
 if TYPE_CHECKING:
-    from .pbs_request import Excess  # not on the way of a Slurm job
+    from ..limits import Excess
 
 
 @rule("MPL215", "a chunk asks for more than any node has", "pbs")
@@ -29,7 +29,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            mean fewer ranks, or more chunks, and only you know which was meant.
     """
     from ...play.pbs_allocation import chunks_of
-    from .pbs_request import beyond
+    from ..limits import beyond
 
     if not judged(job, site):
         return

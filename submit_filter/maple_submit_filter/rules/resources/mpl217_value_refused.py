@@ -111,7 +111,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _as_clock(job: Job, setting: Setting) -> Tuple[Fix, ...]:
     """Write `24h` as 24:00:00: nothing else can be meant, and sbatch takes no other form of it."""
-    from ...cures.plain_times import clock
+    from ...cures.request_edits import clock
 
     value = clock(setting.value) if setting.name in ("time", "time-min") else None
     made = restate(job, setting, value, "MPL217") if value is not None else None
