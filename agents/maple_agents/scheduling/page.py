@@ -26,6 +26,8 @@ th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid var(-
   font-variant-numeric: tabular-nums }
 th:first-child, td:first-child { text-align: left }
 svg { width: 100%; height: auto }
+dl { display: grid; grid-template-columns: max-content auto; gap: .1rem 1.5rem; color: var(--soft); font-size: 14px }
+dd { margin: 0 }
 text { fill: var(--ink); font-size: 13px }
 .bar { fill: var(--bar) }
 .base { fill: var(--base) }
@@ -38,6 +40,7 @@ _COLUMNS: tuple[tuple[str, Callable[[Figures], str]], ...] = (
     ("to the end", lambda figures: _hours(figures.completion)),
     ("slowdown", lambda figures: "%.2f" % figures.slowdown),
 )
+BUSY = 0.6  # of the pool: below it orderings hardly differ
 _BAR, _LEFT, _WIDTH = 26, 120, 760  # pixels
 
 
@@ -52,8 +55,11 @@ def _lines(replay: Replay, source: str) -> Iterator[str]:
     yield "<title>Maple: a history played again</title>\n<style>%s</style></head><body>" % _STYLE
     yield "<h1>A history played again</h1>"
     yield "<p>%s</p>" % escape(summary(replay, source))
-    yield "<h2>Orderings</h2>"
+    yield "<h2>Orderings: mean wait</h2>"
     yield _bars(replay.rows)
+    yield "<dl>%s</dl>" % "".join(
+        "<dt>%s</dt><dd>%s</dd>" % (escape(row.name), escape(row.says)) for row in replay.rows
+    )
     rows = [_figures(row) for row in (replay.recorded, *replay.rows)]
     yield _table(_ORDERINGS, ["", *(name for name, _ in _COLUMNS)], rows)
     yield '<p class="soft">%s</p>' % escape(LIMITS_OF_IT)
@@ -80,8 +86,9 @@ LIMITS_OF_IT = (
 def summary(replay: Replay, source: str) -> str:
     """Return what was played again, in a sentence."""
     left = ", %d left out for want of a size or a run" % replay.left_out if replay.left_out else ""
-    return "%d jobs of %s on %d %s, which they load to %.0f %%; %.0f %% of them had a forecast when they came%s." % (
-        replay.jobs, source, replay.pool, replay.unit, 100 * replay.load, 100 * replay.foretold, left,
+    idle = " Little waits on a pool that is loaded so little: --pool names a smaller one." if replay.load < BUSY else ""
+    return "%d jobs of %s on %d %s, which they load to %.0f %%; %.0f %% of them had a forecast when they came%s.%s" % (
+        replay.jobs, source, replay.pool, replay.unit, 100 * replay.load, 100 * replay.foretold, left, idle,
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ UNITS = ("gpus", "nodes", "processors")
 FACTORS = (1.2, 1.5, 2.0, 3.0)  # of limit rules
 OVERDUE = 7 * 86400.0  # seconds: who waits longer stands before all others, under every ordering but fifo and easy
 _FEW, _MANY = 10, 100  # submissions of a user
+GROUPS = ("below %d jobs" % _FEW, "%d to %d jobs" % (_FEW, _MANY - 1), "%d jobs or more" % _MANY)
 
 
 class Row(NamedTuple):
@@ -115,9 +116,7 @@ def _jobs(runs: Sequence[Run], unit: str, played: Iterable[Played]) -> Iterable[
 
 def _habit(submissions: int) -> str:
     """Return the group of a user who submitted so often: nobody is named."""
-    if submissions < _FEW:
-        return "below %d jobs" % _FEW
-    return "%d to %d jobs" % (_FEW, _MANY - 1) if submissions < _MANY else "%d jobs or more" % _MANY
+    return GROUPS[(submissions >= _FEW) + (submissions >= _MANY)]
 
 
 def _as_recorded(runs: Sequence[Run], jobs: Sequence[Job]) -> Iterable[Ended]:
@@ -138,7 +137,8 @@ def _rows(jobs: Sequence[Job], pool: int, step: Callable[[str], None]) -> Iterab
 
 def _row(name: str, says: str, ended: Sequence[Ended]) -> Row:
     sizes = {_class_name(most): value for most, value in by(ended, lambda each: _class(each.job.size)).items()}
-    return Row(name, says, figures(ended), sizes, by(ended, lambda each: each.job.group))
+    users = by(ended, lambda each: each.job.group)
+    return Row(name, says, figures(ended), sizes, {group: users[group] for group in GROUPS if group in users})
 
 
 def _class(count: int) -> int:

@@ -15,6 +15,6 @@ def policy(jobs: Sequence[Job]) -> Ordering:
     usual = statistics.median(known) if known else 1.0
     return Ordering(
         "forecast",
-        "least GPUs x forecast first",
+        "least size x forecast first",
         lambda job: (job.size * (usual if job.expected is None else job.expected), job.submitted),
     )

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from ..ordering import Ordering
 
-POLICY = Ordering("oracle", "least GPUs x true run time first", lambda job: (job.size * job.seconds, job.submitted))
+POLICY = Ordering("oracle", "least size x true run time first", lambda job: (job.size * job.seconds, job.submitted))

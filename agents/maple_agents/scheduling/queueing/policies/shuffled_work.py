@@ -16,6 +16,6 @@ def policy(jobs: Sequence[Job], seed: int = 0) -> Ordering:
     dealt = {job.name: time for job, time in zip(jobs, times)}
     return Ordering(
         "control",
-        "least GPUs x another job's run time first; no information",
+        "least size x another job's run time first; no information",
         lambda job: (job.size * dealt[job.name], job.submitted),
     )

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from ..ordering import Ordering
 
-POLICY = Ordering("size-only", "fewest GPUs first; no forecast", lambda job: (job.size, job.submitted))
+POLICY = Ordering("size-only", "the smallest first; no forecast", lambda job: (job.size, job.submitted))
