@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..forecast.lineages import Lineages
     from ..forecast.needs import Forecast, NoForecast
     from ..forecast.runs import Asked, Run
+    from ..forecast.sizes import Size
     from ..forecast.sources import Known
 
 NOTHING = 1  # exit code
@@ -61,6 +62,16 @@ class EarlierRun(TypedDict):
     memory_bytes: Optional[int]
 
 
+class Goodput(TypedDict):
+    """A number of GPUs that was run, with the samples of a step over all ranks. *jobs*: the newest that ran so."""
+
+    gpus: int
+    batch: int
+    step_seconds: float
+    samples_per_second: float
+    jobs: list[str]
+
+
 class Answer(TypedDict):
     """`maple forecast`. *changed*: what is not as in the last run, here and there. *silent*: who could not be asked.
 
@@ -76,6 +87,7 @@ class Answer(TypedDict):
     advised_limit_seconds: Optional[float]
     memory: Optional[Memory]
     runs: list[EarlierRun]
+    goodput: list[Goodput]
     silent: list[str]
 
 
@@ -121,6 +133,7 @@ def forecast(
     from ..forecast.lineages import Lineages
     from ..forecast.needs import Forecast
     from ..forecast.needs import forecast as made
+    from ..forecast.sizes import compared, known_sizes
 
     asked_script = answer(script, words, site_id)
     asked = asked_of(asked_script, time.time())
@@ -130,10 +143,13 @@ def forecast(
         known = sources.known(asked, asked_script.site.scheduler, days)
     lineages = Lineages(known.runs)
     said = made(asked, lineages)
+    run_at = [] if accounting_file else known_sizes(asked.name)
     if as_json:
-        json_output.echo(_answer(asked, said, memory_advice(asked, lineages), known))
+        json_output.echo(_answer(asked, said, memory_advice(asked, lineages), known, run_at))
     else:
         _show(asked, said, lineages, known)
+        for line in compared(run_at):
+            click.echo(printable(line))
     return 0 if isinstance(said, Forecast) else NOTHING
 
 
@@ -174,7 +190,13 @@ def _table(runs: "tuple[Run, ...]") -> None:
         click.echo(printable("  job %s  ended %s  ran %s  %s" % (run.job, when, elapsed(run.seconds), run.state)))
 
 
-def _answer(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvice | None", known: "Known") -> Answer:
+def _answer(
+    asked: "Asked",
+    said: "Forecast | NoForecast",
+    memory: "MemoryAdvice | None",
+    known: "Known",
+    run_at: "list[Size]",
+) -> Answer:
     from ..forecast.advice import time_advice
     from ..forecast.needs import Forecast
 
@@ -189,6 +211,16 @@ def _answer(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvice
         advised_limit_seconds=time_advice(asked, said) if isinstance(said, Forecast) else None,
         memory=Memory(bytes=memory.bytes, held_bytes=memory.held, killed_at_bytes=memory.killed) if memory else None,
         runs=[_earlier(run) for run in said.runs],
+        goodput=[
+            Goodput(
+                gpus=size.gpus,
+                batch=size.batch,
+                step_seconds=size.step_seconds,
+                samples_per_second=size.speed,
+                jobs=list(size.jobs),
+            )
+            for size in run_at
+        ],
         silent=list(known.silent),
     )
 

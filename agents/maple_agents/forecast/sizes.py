@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from maple_submit_filter.types.job_records import Version
 
-from ..ask.memory.versions import Job
+from ..ask.memory.service import NoService, Refused
+from ..ask.memory.versions import Job, jobs
 
 FEWEST = 2  # sizes that were run
 NEWEST = 3  # runs of a size that count
@@ -33,6 +34,14 @@ class Size(NamedTuple):
         return self.batch / self.step_seconds
 
 
+def known_sizes(name: str) -> list[Size]:
+    """Return the sizes at which one's own job of that name was run, as the service remembers; [] without it."""
+    try:
+        return next((sizes(job) for job in jobs(name, "")), [])
+    except (NoService, Refused):
+        return []
+
+
 def sizes(job: Job) -> list[Size]:
     """Return the sizes at which a job was run and its speed is known, the fewest GPUs first.
 
@@ -49,12 +58,12 @@ def sizes(job: Job) -> list[Size]:
     return [_size(gpus, batch, runs) for (gpus, batch), runs in sorted(seen.items())]
 
 
-def advice(found: Sequence[Size]) -> list[str]:
+def compared(found: Sequence[Size]) -> list[str]:
     """Return a line for each size that is less than the largest one, [] where fewer than two were run."""
     if len({size.gpus for size in found}) < FEWEST:
         return []
     most = max(found, key=lambda size: (size.gpus, size.speed))
-    return [_compared(size, most) for size in found if size.gpus < most.gpus]
+    return [_line(size, most) for size in found if size.gpus < most.gpus]
 
 
 def samples(values: Mapping[str, str]) -> int | None:
@@ -66,7 +75,7 @@ def samples(values: Mapping[str, str]) -> int | None:
     return _whole(values.get("batch_size_global")) or (every * ranks * accumulated if every and ranks else None)
 
 
-def _compared(size: Size, most: Size) -> str:
+def _line(size: Size, most: Size) -> str:
     share = 100 * size.speed / most.speed
     each = share * most.gpus / size.gpus / 100
     if size.batch == most.batch:

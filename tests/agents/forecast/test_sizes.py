@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from maple_agents.ask.memory.versions import Job
-from maple_agents.forecast.sizes import advice, samples, sizes
+from maple_agents.forecast.sizes import compared, samples, sizes
 from maple_submit_filter.types.job_records import Reached, Record, Value, Version
 
 
@@ -32,14 +32,14 @@ def job(*runs: tuple[Version, tuple[float | None, ...]]) -> Job:
 def test_two_sizes_with_the_same_batch_are_compared_as_goodput() -> None:
     """0.5 s on 8 GPUs and 0.54 s on 4: 93 %."""
     two = job((version("a", 8, batch_size_global=256), (0.5,)), (version("b", 4, batch_size_global=256), (0.54,)))
-    (line,) = advice(sizes(two))
+    (line,) = compared(sizes(two))
     assert line.startswith("4 GPUs give 93 % of the goodput of 8: a GPU-hour trains 1.85 times as much")
 
 
 def test_another_batch_is_not_called_goodput() -> None:
     """As where each GPU keeps its own batch: the larger step has more samples, of which each may count less."""
     two = job((version("a", 8, batch_size_per_device=32), (0.55,)), (version("b", 2, batch_size_per_device=32), (0.5,)))
-    (line,) = advice(sizes(two))
+    (line,) = compared(sizes(two))
     assert "goodput" not in line and line.startswith("2 GPUs give 28 % of the samples a second of 8")
 
 
@@ -47,15 +47,15 @@ def test_another_batch_is_not_called_goodput() -> None:
 def test_without_the_samples_of_a_step_nothing_is_said(values: dict[str, object]) -> None:
     """A plain batch_size may be of a rank or of all; with tensor parallelism ranks share one."""
     two = job((version("a", 8, **values), (0.5,)), (version("b", 4, **values), (0.6,)))
-    assert advice(sizes(two)) == []
+    assert compared(sizes(two)) == []
 
 
 def test_one_size_is_no_comparison() -> None:
     """Nor is one whose speed nobody read, nor one of another model."""
     eight = version("a", 8, batch_size_global=256)
-    assert advice(sizes(job((eight, (0.5, 0.6))))) == []
-    assert advice(sizes(job((eight, (0.5,)), (version("b", 4, batch_size_global=256), (None,))))) == []
-    assert advice(sizes(job((eight, (0.5,)), (version("b", 4, batch_size_global=256, model="other"), (0.6,))))) == []
+    assert compared(sizes(job((eight, (0.5, 0.6))))) == []
+    assert compared(sizes(job((eight, (0.5,)), (version("b", 4, batch_size_global=256), (None,))))) == []
+    assert compared(sizes(job((eight, (0.5,)), (version("b", 4, batch_size_global=256, model="other"), (0.6,))))) == []
 
 
 def test_the_newest_runs_of_a_size_count() -> None:
