@@ -104,8 +104,9 @@ def _renamed(name: bytes, pattern: bytes, job: Job) -> Optional[Fix]:
         if edit is None:
             return None
         edits.append(edit)
-    new = b", ".join(dict.fromkeys(edit.new.lstrip(b"${") for edit in edits)).decode("utf-8", "replace")
-    return Fix(tuple(dict.fromkeys(edits)), Safety.ASK, "read %s instead" % new) if edits else None
+    words = dict.fromkeys(edit.new.lstrip(b"${") for edit in edits if edit.new)
+    new = "read %s instead" % b", ".join(words).decode("utf-8", "replace") if words else "leave it out"
+    return Fix(tuple(dict.fromkeys(edits)), Safety.ASK, new) if edits else None
 
 
 def _instead(read: "re.Match[bytes]", source: bytes) -> Optional[Edit]:
