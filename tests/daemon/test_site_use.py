@@ -11,7 +11,7 @@ _OF_PLACES = ("charge", "max_cores", "max_running_jobs", "max_submitted_jobs")
 FOR_PEOPLE = frozenset((
     "conflict[].topic", "detection.ambiguous_host_patterns", "detection.host_examples", "detection.login_hosts",
     "family", "gpu_request.forms", "launcher.*.options[].flag", "launcher.*.options[].means", "network.fabric",
-    "node.*.cpu", "node.*.gpu_cpu_map", "node.*.interconnect", "node.*.nics", "proxy.ftp", "proxy.no_proxy",
+    "node.*.cpu", "node.*.gpu_cpu_map", "proxy.ftp", "proxy.no_proxy",
     "ranks.mpi", "rejection[].followed_by", "rejection[].partial", "rejection[].trigger", "scheduler.os",
     "sources.*.date",
 )) | {f"{place}.*.{name}" for place in ("partition", "qos", "queue") for name in _OF_PLACES}  # fmt: skip

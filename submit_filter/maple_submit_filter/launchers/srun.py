@@ -197,14 +197,14 @@ def places(shape: StepShape, link: Link, shell: Shell, scene: Scene, beside: boo
     # The job's own --distribution comes by the environment (srun(1)).
     inherited = shell.value(b"SLURM_DISTRIBUTION")
     spread = _raw(link, "distribution") or (inherited.raw if inherited is not None else b"") or b"block"
-    cyclic = spread.split(b":")[0].split(b",")[0]
+    width = _dealt(spread.split(b":")[0].split(b",")[0], shape.layout)
     if shape.tasks is None or shape.refused:
         alone = 0 if shape.nodes == 1 and listed is None and not first else None
         return [Place(alone, None, None, shell.place.name + b".any", _gpus(link, scene, shell, None, None), None)]
-    if shape.layout is None or cyclic not in (b"block", b"cyclic", b"*"):
+    if shape.layout is None or width is None:
         some = range(min(shape.tasks, MOST_TASKS))
         return [_place(shell, task, 0 if task == 0 else None, None, link, scene, None) for task in some]
-    spots = _spots(shape.layout, cyclic == b"cyclic")
+    spots = _spots(shape.layout, width)
     keep = spots if len(spots) <= MOST_TASKS else _sample(spots, shape.layout)
     out = []
     for task, position, local in keep:
@@ -217,15 +217,22 @@ def places(shape: StepShape, link: Link, shell: Shell, scene: Scene, beside: boo
     return out
 
 
-def _spots(layout: Tuple[int, ...], cyclic: bool) -> List[Tuple[int, int, int]]:
-    """Return (task, node position, local id) of every task."""
-    if not cyclic:
-        pairs = [(position, local) for position, tasks in enumerate(layout) for local in range(tasks)]
-    else:
-        pairs = sorted(
-            ((position, local) for position, tasks in enumerate(layout) for local in range(tasks)),
-            key=lambda pair: (pair[1], pair[0]),
-        )
+def _dealt(spread: bytes, layout: Optional[Tuple[int, ...]]) -> Optional[int]:
+    """Return how many tasks a node is dealt at a time, 0 for all of its own; None where that is not known."""
+    if spread in (b"block", b"*"):
+        return 0
+    if spread == b"cyclic":
+        return 1
+    width = int(spread[6:]) if spread.startswith(b"plane=") and spread[6:].isdigit() and len(spread) < 12 else 0
+    even = layout is not None and len(set(layout)) == 1 and width > 0 and layout[0] % width == 0
+    return width if even else None  # where planes do not come out even, other nodes get more tasks
+
+
+def _spots(layout: Tuple[int, ...], width: int) -> List[Tuple[int, int, int]]:
+    """Return (task, node position, local id) of every task. *width*: of each round, 0 where there is one."""
+    pairs = [(position, local) for position, tasks in enumerate(layout) for local in range(tasks)]
+    if width:
+        pairs.sort(key=lambda pair: (pair[1] // width, pair[0], pair[1]))
     return [(task, position, local) for task, (position, local) in enumerate(pairs)]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
-from typing import FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from ..launchers.python_options import python_program
 from ..launchers.registry import AGENTS
@@ -159,6 +159,26 @@ def named_values(program: Sequence[bytes]) -> Iterator[Named]:
             yield Named(index, bare if name[:1] != b"-" else name, last, value)
         elif name.startswith(b"-") and index + 1 < len(program):
             yield Named(index + 1, name, last, program[index + 1])
+
+
+TENSOR, PIPELINE, CONTEXT = "tensor parallel", "pipeline parallel", "context parallel"
+_PARALLEL = {  # what the last part of an option's name divides, as the frameworks spell it
+    TENSOR: ("tensor_model_parallel_size", "tensor_parallel_size", "tensor_parallel_degree", "tp_size", "tp"),
+    PIPELINE: (
+        "pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel_degree", "pp_size", "pp",
+    ),
+    CONTEXT: ("context_parallel_size", "context_parallel_degree", "cp_size", "cp"),
+}  # fmt: skip
+
+
+def parallel_parts(named: Iterable[Named]) -> Dict[str, Named]:
+    """Return the parts of a model by what is parallel about them; *named* are numbers, of which the last counts."""
+    parts: Dict[str, Named] = {}
+    for value in named:
+        for kind, names in _PARALLEL.items():
+            if value.last in names and int(value.value) > 0:
+                parts[kind] = value
+    return parts
 
 
 def value_of(program: Sequence[bytes], word: bytes) -> Optional[Named]:

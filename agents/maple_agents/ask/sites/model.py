@@ -101,6 +101,8 @@ class Node(Fact):
 
     *cores_allocatable*, *memory_allocatable_gib*: the most that a job can ask for, where the system keeps some.
     *threads_default*: of a core, for a job that says nothing of threads.
+    *gpu_cores*: the cores near each device, from device 0 on: "48-63".
+    *gpu_domain*: devices that are joined by links of their own, where these do not join all of the node.
     """
 
     gpus: Count | None = None
@@ -120,6 +122,8 @@ class Node(Fact):
     nics: Count | None = None
     interconnect: str = ""
     gpu_cpu_map: str = ""
+    gpu_cores: list[Annotated[str, Field(pattern=r"^\d+(-\d+)?(,\d+(-\d+)?)*$")]] = []
+    gpu_domain: Count | None = None
     count: Count | None = None
 
 

@@ -13,20 +13,12 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 from ..limits import gpu_count
-from ..program_text import Named, is_rank, named_values, place_of
+from ..program_text import Named, is_rank, named_values, parallel_parts, place_of
 
 # What the last part of an option's name counts, as Lightning, NeMo, JAX's examples and Megatron-LM spell it.
 _NODES = ("num_nodes", "n_nodes")
 _WORLD = ("num_processes", "n_processes", "num_procs", "nprocs", "num_ranks", "world_size")
 _EACH = ("gpus_per_node", "num_gpus_per_node", "n_gpus_per_node", "procs_per_node", "local_world_size")
-_PARALLEL = {
-    "tensor parallel": ("tensor_model_parallel_size", "tensor_parallel_size", "tensor_parallel_degree", "tp_size",
-                        "tp"),
-    "pipeline parallel": (
-        "pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel_degree", "pp_size", "pp",
-    ),
-    "context parallel": ("context_parallel_size", "context_parallel_degree", "cp_size", "cp"),
-}  # fmt: skip
 
 _SERVE = re.compile(rb"(?m)^(?![ \t]*#)[^\n]*\bvllm(?:[ \t]+serve|\.entrypoints)\b(?:[^\n\\]|\\\n|\\.)*")
 _SIZE = re.compile(rb"(?<=[ \t])(--tensor-parallel-size|-tp|--pipeline-parallel-size|-pp)[ =](\d{1,4})(?![\w.])")
@@ -61,7 +53,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             continue
         named = [value for value in named_values(step.program) if value.value.isdigit() and len(value.value) < 6]
         yield from _counts(named, starts, step, job)
-        parts = _sizes(named)
+        parts = parallel_parts(named)
         yield from _parts(parts, starts, step, job)
         yield from _batch(named, parts, starts, step, job)
 
@@ -124,16 +116,6 @@ def _finding(named: Named, noun: str, right: int, step: Step, job: Job) -> Findi
     fix = _told(named, right, step, job)
     return Finding("MPL325", says.rstrip(), place_of(named, step), fixes=(fix,) if fix is not None else (),
                    help="say what starts, or start what is said")  # fmt: skip
-
-
-def _sizes(named: List[Named]) -> Dict[str, Named]:
-    """Return the parts of a model by what is parallel about them."""
-    sizes: Dict[str, Named] = {}
-    for size in named:
-        for kind, names in _PARALLEL.items():
-            if size.last in names and int(size.value) > 0:
-                sizes[kind] = size
-    return sizes
 
 
 def _batch(named: List[Named], sizes: Dict[str, Named], starts: _Starts, step: Step, job: Job) -> Iterator[Finding]:

@@ -1,0 +1,154 @@
+"""Which cores each rank of a node is bound to, where a launch line lists them, and what is wrong with that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from maple_submit_filter.types.launch_plan import Link, Step
+
+from .placement import Placement
+from .topology import Hardware, cores
+
+_LIST = re.compile(r"(?:v(?:erbose)?,|q(?:uiet)?,)?(list|map_cpu|mask_cpu):([0-9a-fA-Fx,:*-]+)\Z")
+_PINNED = re.compile(r"\A(?:\d{1,4}(?:-\d{1,4})?)(?:,\d{1,4}(?:-\d{1,4})?)*\Z")
+
+
+class Binding(NamedTuple):
+    """*of*: the cores of each rank of a node, by local rank. *said*: as it is written. *alike*: all have the same."""
+
+    of: tuple[frozenset[int], ...]
+    said: str
+    alike: bool = False
+
+
+class Flaw(NamedTuple):
+    """*kind*: "shared" or "far". *ranks*: the local ranks that it is about. *says*: a sentence."""
+
+    kind: str
+    ranks: tuple[int, ...]
+    says: str
+
+
+def binding(step: Step, placed: Placement) -> Binding | None:
+    """Return the cores that a launch line lists for its ranks, None where it leaves them to the launcher."""
+    each = placed.per_node
+    if not each:
+        return None
+    for link in step.links:
+        option = link.option("cpu-bind")
+        text = option.value.raw.decode("ascii", "replace") if option is not None and option.value is not None else ""
+        match = _LIST.match(text)
+        if match is not None and option is not None:
+            listed = _listed(match[1], match[2])
+            said = f"--{option.name}={text}"
+            return Binding(tuple(listed[rank % len(listed)] for rank in range(each)), said) if listed else None
+    pinned = _pinned(step.links)
+    return Binding((pinned[0],) * each, pinned[1], True) if pinned is not None else None
+
+
+def _listed(kind: str, text: str) -> list[frozenset[int]]:
+    """Return the entries of `map_cpu:0,8`, `mask_cpu:0xff,0xff00` or PALS' `list:0-7:8-15`."""
+    try:
+        if kind == "list" and ":" not in text.strip(":"):
+            return []  # `list:0,8,16,24` is also written for a core each
+        if kind == "list":
+            return [cores(entry) for entry in text.strip(":").split(":")]
+        if kind == "map_cpu":
+            return [frozenset((int(entry, 0),)) for entry in _repeated(text)]
+        return [_mask(entry) for entry in _repeated(text)]
+    except ValueError:
+        return []
+
+
+def _repeated(text: str) -> Iterator[str]:
+    """Yield the entries of a list of srun, where `0xff*4` stands for four of them."""
+    for entry in filter(None, text.split(",")):
+        value, _, times = entry.partition("*")
+        yield from [value] * min(int(times or 1), 1024)
+
+
+def _mask(text: str) -> frozenset[int]:
+    number = int(text, 16)
+    return frozenset(bit for bit in range(number.bit_length()) if number >> bit & 1)
+
+
+def _pinned(links: tuple[Link, ...]) -> tuple[frozenset[int], str] | None:
+    """Return the cores that `taskset -c` or `numactl --physcpubind` gives to every rank alike."""
+    for link in links:
+        words = [word.raw.decode("ascii", "replace") for word in link.argv]
+        name = words[0].rpartition("/")[2] if words else ""
+        for word, value in zip(words, [*words[1:], ""]):
+            option, equals, own = word.partition("=")
+            listed = own if equals else value
+            named = name == "taskset" and option in ("-c", "--cpu-list", "-ac")
+            named = named or name == "numactl" and option in ("-C", "--physcpubind")
+            if named and _PINNED.match(listed):
+                return cores(listed), f"{name} {option} {listed}"
+    return None
+
+
+def flaws(bound: Binding, placed: Placement, hardware: Hardware) -> Iterator[Flaw]:
+    """Yield ranks that share cores, and ranks whose cores are near another GPU than their own."""
+    shared = _shared(bound)
+    if shared is not None:
+        yield shared
+    elif not bound.alike:
+        yield from _far(bound, placed, hardware)
+
+
+def _shared(bound: Binding) -> Flaw | None:
+    for one, first in enumerate(bound.of):
+        others = [rank for rank, listed in enumerate(bound.of) if rank != one and listed & first]
+        if first and others and (not bound.alike or len(first) < len(bound.of)):
+            ranks = (one, *others)
+            common = sorted(first & bound.of[others[0]])
+            return Flaw("shared", ranks, f"local ranks {_some(ranks)} are bound to the same cores ({_some(common)})")
+    return None
+
+
+def _far(bound: Binding, placed: Placement, hardware: Hardware) -> Iterator[Flaw]:
+    """Yield one flaw with every rank of a node that is bound near another GPU, and not near its own."""
+    near = hardware.near
+    gpus = {seat.local: seat.gpu for seat in placed.seats if seat.node == 0}
+    known = len(near) > 1 and len(set(near)) > 1
+    far = []
+    for local, listed in enumerate(bound.of if known else ()):
+        gpu = gpus.get(local)
+        own = near[gpu] if gpu is not None and gpu < len(near) else frozenset()
+        folded = _folded(listed, hardware)
+        if own and folded and not folded & own and any(folded <= other for other in near):
+            far.append((local, gpu, folded))
+    if far:
+        local, gpu, folded = far[0]
+        closest = next(index for index, other in enumerate(near) if folded <= other)
+        says = f"local rank {local} drives GPU {gpu}, and is bound to cores near GPU {closest}"
+        more = f"; {len(far)} of {len(bound.of)} ranks of a node are" if len(far) > 1 else ""
+        yield Flaw("far", tuple(rank for rank, _, _ in far), says + more)
+
+
+def _folded(listed: frozenset[int], hardware: Hardware) -> frozenset[int]:
+    """Return cores for CPUs: the second thread of core c is numbered c plus all cores (Linux, on the sites known)."""
+    count = hardware.cores or 0
+    return frozenset(cpu % count for cpu in listed) if count else listed
+
+
+def nearest(placed: Placement, hardware: Hardware) -> str:
+    """Return the list of PALS that binds each rank of a node near its GPU, "" where that is not known."""
+    near = hardware.near
+    gpus = [seat.gpu for seat in placed.seats if seat.node == 0]
+    if not near or any(gpu is None or gpu >= len(near) for gpu in gpus) or len(set(gpus)) < len(gpus):
+        return ""
+    return ":".join(_some(sorted(near[gpu])) for gpu in gpus if gpu is not None)
+
+
+def _some(numbers: tuple[int, ...] | list[int]) -> str:
+    """Return numbers as `0-7,16`."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(f"{low}" if low == high else f"{low}-{high}" for low, high in runs)

@@ -1,0 +1,234 @@
+"""What of a job's ranks is on the wrong hardware: each finding with its cause, its cure, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from maple_submit_filter.types.launch_plan import LaunchPlan, Step
+
+from . import bindings, costs, network_settings, placement, sizes
+from .groups import AXES, CALLED, CONTEXT, EXPERT, PIPELINE, TENSOR, Mesh
+from .placement import Placement, Unplaced
+from .sizes import Sizes
+from .topology import ALL, SHARED, Machine, Network
+
+_NOTED = 1.25  # times the communication of another order, from which on it is worth a word
+
+
+class Finding(NamedTuple):
+    """*kind*: "groups", "leaves", "cores", "far" or "network". *ratio*: times the communication of the cure, if known.
+
+    *cure*: what to write instead, "" where nobody can say. *line*: of the script.
+    """
+
+    kind: str
+    line: int
+    says: str
+    cause: str = ""
+    cure: str = ""
+    ratio: float | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The whole of it in one line."""
+        cost = f": about {self.ratio:.1f} × the communication" if self.ratio is not None else ""
+        cause = f"; cause: {self.cause}" if self.cause else ""
+        return self.says + cost + cause + (f"; {self.cure}" if self.cure else "")
+
+
+class Judged(NamedTuple):
+    """One launch line: its groups on its nodes, and what is wrong. *note*: why nothing, or not all, is known."""
+
+    line: int
+    placed: Placement | None
+    mesh: Mesh | None
+    experts: Mesh | None
+    findings: tuple[Finding, ...]
+    note: str = ""
+    sizes: Sizes | None = None
+
+
+def judged(plan: LaunchPlan, source: bytes, machine: Machine) -> tuple[Judged, ...]:
+    """Return what is to be said of each launch line of a job."""
+    return tuple(_step(step, plan, source, machine) for step in plan.steps if step.links)
+
+
+def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine) -> Judged:
+    said, placed = sizes.read(step.program), placement.placement(step)
+    if isinstance(placed, Unplaced):
+        return Judged(step.line, None, None, None, (), _why(placed, said), said)
+    world = len(placed.seats)
+    mesh, experts = (said.dense(world), said.experts(world)) if said is not None else (None, None)
+    job = _Job(step, placed, machine, said or sizes.sizes_of(""), mesh, experts)
+    found = [*job.findings(), *_of_binding(job), *_of_settings(job, plan, source)]
+    return Judged(step.line, placed, mesh, experts, tuple(found), sizes=said)
+
+
+class _Job(NamedTuple):
+    """A launch line with all that is judged of it."""
+
+    step: Step
+    placed: Placement
+    machine: Machine
+    said: Sizes
+    mesh: Mesh | None
+    experts: Mesh | None
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong with its groups; none are known where no sizes are said."""
+        if self.mesh is not None and self.said.sizes:
+            yield from _of_groups(self, self.mesh)
+            yield from _of_leaves(self, self.mesh)
+
+    def ratio(self, other: Placement, machine: Machine | None = None, mesh: Mesh | None = None) -> float | None:
+        """Return how much is communicated here, in times of what it would be there; None where that is not known."""
+        if self.mesh is None:
+            return None
+        within = self.machine if machine is not None else self.machine._replace(network=Network())
+        experts = self.experts if mesh is None else None
+        here = costs.step_seconds(self.mesh, self.placed, within, self.said.model, experts)
+        there = costs.step_seconds(mesh or self.mesh, other, machine or within, self.said.model, experts)
+        return here / there if here and there else None
+
+
+def _why(unplaced: Unplaced, said: Sizes | None) -> str:
+    """Return why ranks are not known; where they would be with static rendezvous and it matters, how."""
+    if unplaced.static and said is not None:
+        return unplaced.why + "; with --node-rank=$SLURM_NODEID, --master-addr and --master-port it is static"
+    return unplaced.why
+
+
+def _of_groups(job: _Job, mesh: Mesh) -> Iterator[Finding]:
+    """Yield the first of: a group that would fit on one node and is not there, a tensor axis that cannot fit, an order
+    of ranks that the axes do not count on."""
+    best = _as_blocks(job.placed)
+    for name, of in ((TENSOR, mesh), (EXPERT, job.experts), (CONTEXT, mesh)):
+        crossing = _crossing(of, name, job.placed) if of is not None else None
+        if of is None or crossing is None:
+            continue
+        says = f"{CALLED[name]} group {_shown(crossing)} crosses nodes"
+        if best is not None and _crossing(of, name, best) is None:
+            cause = _distribution(job.step)
+            yield Finding("groups", job.step.line, says, cause, "-m block keeps it on one", job.ratio(best))
+            return
+        if name == TENSOR:
+            yield _too_wide(job, of, says)
+            return
+    mixed = _mixed(job, mesh, best)
+    if mixed is not None:
+        yield mixed
+
+
+def _shown(ranks: tuple[int, ...]) -> str:
+    return "{%s}" % (",".join(map(str, ranks[:8])) + (" ..." if len(ranks) > 8 else ""))
+
+
+def _crossing(mesh: Mesh, name: str, placed: Placement) -> tuple[int, ...] | None:
+    """Return the first group of an axis that is on several nodes."""
+    return next((one for one in mesh.groups(name) if len({placed.node_of(rank) for rank in one}) > 1), None)
+
+
+def _as_blocks(placed: Placement) -> Placement | None:
+    """Return the same ranks filling one node after the other, None where nodes have different numbers of them."""
+    return placement.block(placed.nodes, placed.per_node) if placed.per_node else None
+
+
+def _too_wide(job: _Job, of: Mesh, says: str) -> Finding:
+    """Return that a tensor axis has more parts than a node has ranks, or parts that do not divide them."""
+    size, each = of.size(TENSOR), job.placed.per_node or 0
+    fits = max((one for one in range(1, size + 1) if each and each % one == 0 and size % one == 0), default=1)
+    cause = f"{size} parts on {each} ranks a node" if each else f"{size} parts"
+    if fits < 2:
+        return Finding("groups", job.step.line, says, cause)
+    pipeline = of.size(PIPELINE) * size // fits
+    other = job.said._replace(sizes={**job.said.sizes, TENSOR: fits, PIPELINE: pipeline}).dense(len(job.placed.seats))
+    ratio = job.ratio(job.placed, mesh=other) if other is not None else None
+    cure = f"{fits} parts stay on a node, with a pipeline of {pipeline}"
+    return Finding("groups", job.step.line, says, cause, cure, ratio)
+
+
+def _mixed(job: _Job, mesh: Mesh, best: Placement | None) -> Finding | None:
+    """Return that ranks are dealt in another order than the axes count on, though no one group shows it."""
+    if best is None or job.placed.how == "block" or not job.said.framework:
+        return None
+    ratio = job.ratio(best)
+    if ratio is None or ratio < _NOTED:
+        return None
+    order = "-".join(axis.name for axis in mesh.axes if axis.size > 1)
+    says = f"ranks are not dealt as the order {order} counts on"
+    return Finding("groups", job.step.line, says, _distribution(job.step), "-m block deals them so", ratio)
+
+
+def _distribution(step: Step) -> str:
+    """Return what deals the tasks to nodes, as it is written."""
+    outer = step.links[0]
+    for name in ("distribution", "map-by", "rank-by", "launch-distribution", "rr", "bynode", "ppn", "hostfile", "f"):
+        option = outer.option(name)
+        if option is not None:
+            value = option.value.raw.decode("utf-8", "replace") if option.value is not None else ""
+            return f"{option.spelling.decode('utf-8', 'replace')} {value}".strip()
+    return "the distribution of the job" if outer.name == "srun" else ""
+
+
+def _of_leaves(job: _Job, mesh: Mesh) -> Iterator[Finding]:
+    """Yield that the job's nodes are taken in an order that goes back and forth between leaves."""
+    network, nodes = job.machine.network, job.placed.nodes
+    leaves = network.leaves[:nodes]
+    order = sorted(range(len(leaves)), key=lambda node: (leaves.index(leaves[node]), node))
+    if len(leaves) < nodes or order == list(range(nodes)):
+        return
+    other = job.machine._replace(network=network._replace(leaves=tuple(leaves[node] for node in order)))
+    ratio = job.ratio(job.placed, other)
+    crossing = next((name for name in AXES if _wider(mesh, name, job.placed, job.machine, other)), "")
+    if ratio is not None and ratio < _NOTED or ratio is None and not crossing:
+        return
+    what = "blocks" if network.block else "leaf switches"
+    group = f"{CALLED[crossing]} groups cross" if crossing else "neighbours cross"
+    says = f"nodes are taken to and fro between {len(set(leaves))} {what}, so {group} them"
+    yield Finding("leaves", job.step.line, says, cure="take the hosts of a leaf one after the other", ratio=ratio)
+
+
+def _wider(mesh: Mesh, name: str, placed: Placement, machine: Machine, other: Machine) -> bool:
+    """Return whether groups of an axis go through the upper levels here and not there."""
+    if mesh.size(name) < 2:
+        return False
+    first = [placed.seats[rank] for rank in mesh.groups(name)[0]]
+    return machine.widest(first) == ALL and other.widest(first) != ALL
+
+
+def _of_binding(job: _Job) -> Iterator[Finding]:
+    """Yield ranks on the same cores, or on cores near another GPU."""
+    bound, hardware = bindings.binding(job.step, job.placed), job.machine.hardware
+    for flaw in bindings.flaws(bound, job.placed, hardware) if bound is not None else ():
+        near = bindings.nearest(job.placed, hardware)
+        cure = f"near their GPUs: {near}" if near and len(near) < 120 else "give each rank cores of its own"
+        said = bound.said if bound is not None else ""
+        kind = "cores" if flaw.kind == "shared" else "far"
+        yield Finding(kind, job.step.line, flaw.says, said if len(said) < 80 else said[:77] + "...", cure)
+
+
+def _of_settings(job: _Job, plan: LaunchPlan, source: bytes) -> Iterator[Finding]:
+    """Yield settings of the network that contradict the site's nodes."""
+    together = _together(job.mesh, job.placed) if job.mesh is not None else 1
+    hardware, nodes = job.machine.hardware, job.placed.nodes
+    for one in network_settings.contradictions(source, plan.assigned, hardware, nodes, together):
+        yield Finding("network", one.line, one.says, cure=one.cure)
+
+
+def _together(mesh: Mesh, placed: Placement) -> int:
+    """Return the most ranks of one tensor-parallel group that are on one node."""
+    group = mesh.groups(TENSOR)[0]
+    return max(len([1 for rank in group if placed.node_of(rank) == node]) for node in range(placed.nodes))
+
+
+def widest(mesh: Mesh, placed: Placement, machine: Machine) -> dict[str, tuple[str, int]]:
+    """Return, for each axis, the widest thing that any of its groups crosses, and how many groups do."""
+    found: dict[str, tuple[str, int]] = {}
+    for axis in mesh.axes:
+        if axis.size < 2:
+            continue
+        crossed = [machine.widest([placed.seats[rank] for rank in group]) for group in mesh.groups(axis.name)]
+        most = max(crossed, key=SHARED.index)
+        found[axis.name] = (most, crossed.count(most))
+    return found

@@ -1,0 +1,139 @@
+"""Which rank runs on which node, as far as the launch plan promises it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from maple_submit_filter.launchers.registry import AGENTS
+from maple_submit_filter.rules.program_text import is_rank
+from maple_submit_filter.types.launch_plan import Group, Process, Step
+
+
+class Seat(NamedTuple):
+    """Where one rank runs. *gpu*: the device that it takes, None not known."""
+
+    rank: int
+    node: int
+    local: int
+    gpu: int | None = None
+
+
+class Placement(NamedTuple):
+    """Every rank of a world, in their order. *how*: "block", "cyclic", or "" for any other way of dealing them."""
+
+    seats: tuple[Seat, ...]
+    how: str = ""
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes they run on."""
+        return len({seat.node for seat in self.seats})
+
+    @property
+    def per_node(self) -> int | None:
+        """Ranks on a node, None where nodes differ."""
+        counts = {len([1 for seat in self.seats if seat.node == node]) for node in {one.node for one in self.seats}}
+        return counts.pop() if len(counts) == 1 else None
+
+    def node_of(self, rank: int) -> int:
+        """Return the node of a rank."""
+        return self.seats[rank].node
+
+
+class Unplaced(NamedTuple):
+    """Why it is not known which rank runs where. *static*: it would be, with static rendezvous."""
+
+    why: str
+    static: bool = False
+
+
+def placement(step: Step) -> Placement | Unplaced:
+    """Return the ranks of a launch line's one world, or why they are not known."""
+    if step.maybe or step.unknown:
+        return Unplaced("it is not known whether, or how, this line runs")
+    if not is_rank(step):
+        return Unplaced("it starts one process a node, or none that is surely a rank")
+    if len(step.groups) != 1 or step.breaches:
+        return Unplaced("its ranks do not form one world")
+    group = step.groups[0]
+    if not group.world_size and not step.tasks:
+        return Unplaced("how many ranks there are is not known")
+    if _meets(group):
+        return Unplaced("at a c10d rendezvous nobody promises which node gets which ranks", static=True)
+    seats = _listed(group.processes) if group.complete else _extended(step, group)
+    return seats if seats is not None else Unplaced("which rank runs on which node is not known")
+
+
+def block(nodes: int, each: int) -> Placement:
+    """Return ranks that fill one node after the other."""
+    return Placement(tuple(Seat(rank, rank // each, rank % each, rank % each) for rank in range(nodes * each)), "block")
+
+
+def cyclic(nodes: int, each: int) -> Placement:
+    """Return ranks that are dealt to the nodes in turn."""
+    seats = tuple(Seat(rank, rank % nodes, rank // nodes, rank // nodes) for rank in range(nodes * each))
+    return Placement(seats, "cyclic")
+
+
+def on(nodes: list[int] | tuple[int, ...]) -> Placement:
+    """Return the placement of ranks whose nodes are listed, each taking the next place of its node."""
+    taken: dict[int, int] = {}
+    seats = []
+    for rank, node in enumerate(nodes):
+        local = taken.get(node, 0)
+        taken[node] = local + 1
+        seats.append(Seat(rank, node, local, local))
+    return _told(tuple(seats))
+
+
+def _meets(group: Group) -> bool:
+    """Return whether agents on several nodes settle the ranks among themselves."""
+    known = [process.rank for process in group.processes]
+    return group.launcher in AGENTS and bool(known) and group.nodes != 1 and None in known and group.complete
+
+
+def _listed(processes: tuple[Process, ...]) -> Placement | None:
+    """Return the placement of processes that are all there, None where a place or rank is not known."""
+    seats = [
+        Seat(process.rank, process.node, process.local_rank, _gpu(process))
+        for process in processes
+        if process.rank is not None and process.node is not None and process.local_rank is not None
+    ]
+    seats.sort()
+    if len(seats) != len(processes) or [seat.rank for seat in seats] != list(range(len(seats))):
+        return None
+    return _told(tuple(seats))
+
+
+def _told(seats: tuple[Seat, ...]) -> Placement:
+    """Return a placement that knows how its ranks were dealt."""
+    made = Placement(seats)
+    each = made.per_node
+    for how in (block, cyclic) if each else ():
+        if [seat.node for seat in how(made.nodes, each or 1).seats] == [seat.node for seat in seats]:
+            return made._replace(how=how.__name__)
+    return made
+
+
+def _extended(step: Step, group: Group) -> Placement | None:
+    """Return the placement of a large step of which only samples are listed: the one rule that all of them follow."""
+    each = step.tasks_per_node if group.launcher not in AGENTS else group.ranks_per_node
+    total = group.world_size or step.tasks
+    if not each or not step.nodes or total != each * step.nodes or len({one.node for one in group.processes}) < 2:
+        return None
+    known = [(one.rank, one.node, one.local_rank) for one in group.processes]
+    for how in (block, cyclic):
+        made = how(step.nodes, each)
+        places = {(seat.rank, seat.node, seat.local) for seat in made.seats}
+        if all(one in places for one in known):
+            return made
+    return None
+
+
+def _gpu(process: Process) -> int | None:
+    """Return the device that a rank takes: of several that it sees, the one of its local rank."""
+    if process.gpus is None or process.local_rank is None:
+        return process.local_rank
+    seen = process.gpus
+    device = seen[0] if len(seen) == 1 else seen[process.local_rank] if process.local_rank < len(seen) else b""
+    return int(device) if device.isdigit() and len(device) < 4 else None

@@ -1,0 +1,96 @@
+"""How many parts a program divides its model in, from the words of its launch line, and in which order of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from maple_submit_filter.rules.program_text import Named, named_values
+
+from . import groups
+from .groups import CONTEXT, EXPERT, PIPELINE, TENSOR, Mesh
+
+# What the last part of an option's name says, as the frameworks' own parsers and configurations spell it.
+NAMES = {
+    TENSOR: ("tensor_model_parallel_size", "tensor_parallel_size", "tensor_parallel_degree", "tp_size", "tp_degree",
+             "tp", "model_parallel_size"),
+    PIPELINE: ("pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel_degree",
+               "pipe_parallel_size", "pp_size", "pp_degree", "pp"),
+    CONTEXT: ("context_parallel_size", "context_parallel_degree", "cp_size", "cp"),
+    EXPERT: ("expert_model_parallel_size", "expert_parallel_size", "expert_parallel_degree", "ep_size", "ep"),
+}  # fmt: skip
+EXPERT_TENSOR = ("expert_tensor_parallel_size", "expert_tensor_parallel_degree")
+_MODEL = {  # what of the model decides how much is said over the links
+    "num_layers": "layers", "n_layers": "layers", "hidden_size": "hidden", "seq_length": "sequence",
+    "seq_len": "sequence", "micro_batch_size": "micro_batch", "global_batch_size": "global_batch",
+}  # fmt: skip
+
+
+class Sizes(NamedTuple):
+    """*sizes*: of the axes that are said. *framework*: a name in `groups.ORDERS`, "" where the order is not known.
+
+    *named*: the words that say them. *expert_tensor*: of the experts' own tensor axis. *model*: numbers of the model.
+    """
+
+    framework: str
+    sizes: dict[str, int]
+    named: dict[str, Named]
+    expert_tensor: int | None = None
+    model: dict[str, int] = {}
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The axes innermost first; the tensor axis is innermost in all orders that are known."""
+        return groups.ORDERS.get(self.framework, groups.MEGATRON)
+
+    def dense(self, world: int) -> Mesh | None:
+        """Return the mesh of the dense layers, None where the sizes do not divide the ranks."""
+        sizes = {name: size for name, size in self.sizes.items() if name != EXPERT or self.framework == "nanotron"}
+        return groups.filled(world, sizes, self.order)
+
+    def experts(self, world: int) -> Mesh | None:
+        """Return the mesh of the experts, None where there are none, or they do not divide the ranks."""
+        if self.sizes.get(EXPERT, 1) < 2:
+            return None
+        if self.framework == "torchtitan":
+            return groups.folded_experts(world, self.sizes, self.order)
+        if self.framework.startswith("megatron"):
+            return groups.megatron_experts(world, self.sizes, self.order, self.expert_tensor)
+        return self.dense(world) if self.framework == "nanotron" else None
+
+
+def read(program: Sequence[bytes]) -> Sizes | None:
+    """Return what the words of a program say, None where they divide nothing or an unknown word may change it."""
+    named = [value for value in named_values(program) if value.value.isdigit() and len(value.value) < 8]
+    found: dict[str, Named] = {}
+    for value in named:
+        for axis, names in NAMES.items():
+            if value.last in names and int(value.value) > 0:
+                found[axis] = value  # the last one counts
+    sizes = {axis: int(value.value) for axis, value in found.items()}
+    if all(size == 1 for size in sizes.values()) or any(b"\0" in word for word in program if word.startswith(b"\0")):
+        return None
+    expert_tensor = next((int(one.value) for one in reversed(named) if one.last in EXPERT_TENSOR), None)
+    model = {_MODEL[one.last]: int(one.value) for one in named if one.last in _MODEL}
+    return Sizes(_framework(program, found), sizes, found, expert_tensor, model)
+
+
+def _framework(program: Sequence[bytes], found: dict[str, Named]) -> str:
+    """Return whose order it is: by the spelling of the sizes, or the name of the program."""
+    words, names = b" ".join(program[:3]).lower(), {value.last for value in found.values()}
+    if any(name.endswith("_degree") for name in names) or b"torchtitan" in words:
+        return "torchtitan"
+    if "pipe_parallel_size" in names:
+        return "deepspeed"
+    if b"nanotron" in words:
+        return "nanotron"
+    spelt = any("model_parallel_size" in name for name in names)
+    if spelt or b"megatron" in words or b"pretrain_gpt" in words or b"nemo" in words:
+        first = any(word.split(b"=")[0].replace(b"_", b"-") == b"--use-tp-pp-dp-mapping" for word in program)
+        return "megatron tp-pp-dp" if first else "megatron"
+    return ""
+
+
+def sizes_of(framework: str, **sizes: int) -> Sizes:
+    """Return sizes that stand on no line."""
+    return Sizes(framework, dict(sizes), {})

@@ -1,0 +1,51 @@
+"""The estimate: flows that share links, groups that move at their own pace."""
+
+from __future__ import annotations
+
+import pytest
+from maple_agents.mapping import costs, groups, placement
+from maple_agents.mapping.costs import Capacity, Exchange
+from maple_agents.mapping.topology import Machine
+
+MIB = 1 << 20
+
+
+def wires(rate: float, late: float = 0.0) -> Capacity:
+    """Each rank has a port in and one out."""
+    return Capacity(lambda link: rate, lambda one, other: ((("out", one), ("in", other)), late))
+
+
+def test_a_ring_moves_twice_all_but_one_part() -> None:
+    """2 (n - 1) / n of the bytes go over each edge, with as many delays as steps."""
+    whole = Exchange((0, 1, 2, 3), 4 * MIB)
+    assert costs.seconds([[whole]] * 4, wires(MIB)) == pytest.approx(6.0)
+    assert costs.seconds([[whole]] * 4, wires(MIB, 0.5)) == pytest.approx(9.0)
+
+
+def test_two_groups_share_a_link_until_one_is_done() -> None:
+    """The shorter leaves the link to the longer one."""
+    shared = Capacity(lambda link: MIB, lambda one, other: ((("wire",),) if one < other else (), 0.0))
+    short, long_ = Exchange((0, 1), MIB), Exchange((2, 3), 3 * MIB)
+    made = costs.seconds([[short], [short], [long_], [long_]], shared)
+    assert made == pytest.approx(4.0)  # all four MiB have to go through it, and it is never idle
+
+
+def test_a_rank_waits_for_the_rest_of_its_group() -> None:
+    """The second exchange begins when both have come to it."""
+    first, both = Exchange((0,), MIB), Exchange((0, 1), MIB)
+    lone = Exchange((1, 2), 5 * MIB)
+    made = costs.seconds([[first, both], [lone, both], [lone]], wires(MIB))
+    assert made == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "each", "sizes"),
+    [(4, 8, {"tp": 8, "pp": 2}), (4, 8, {"tp": 4, "pp": 2}), (8, 4, {"tp": 8, "pp": 2}), (4, 6, {"tp": 2, "pp": 2})],
+)
+def test_dealing_ranks_in_turn_costs_three_to_thirteen_times(nodes: int, each: int, sizes: dict[str, int]) -> None:
+    """Under the default order of Megatron: published for four shapes, 8.2, 11.8, 3.3 and 4.0."""
+    mesh = groups.megatron(nodes * each, sizes)
+    assert mesh is not None
+    here = costs.step_seconds(mesh, placement.cyclic(nodes, each), Machine(), {})
+    best = costs.step_seconds(mesh, placement.block(nodes, each), Machine(), {})
+    assert here is not None and best is not None and 3 < here / best < 13
