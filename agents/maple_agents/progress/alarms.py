@@ -96,8 +96,8 @@ def checkpoint(course: Course) -> Mark | None:
 
 def _limit(course: Course, estimate: Estimate, run: Run, now: float) -> Iterator[Alarm]:
     end = run.ends_at
-    if end is None or estimate.left is None or estimate.ends_at is None or estimate.ends_at <= end:
-        return
+    if end is None or estimate.left is None or estimate.ends_at is None or estimate.ends_at - estimate.guessed <= end:
+        return  # that one hiccup comes again and again is no reason to be woken
     says = "will be killed %s before its end" % duration(estimate.ends_at - end)
     age = age_at_limit(course, estimate, end)
     if age is not None:

@@ -1,38 +1,25 @@
-"""How long a step takes, what evaluations and checkpoints add, and how much time is left.
+"""How long a step takes, and how much time is left.
 
-A step's time is the median over the last steps, pauses left out, for a bar's own speed is smoothed over everything. The
-first steps after a start are dropped: they hold compilation and caches. Pauses are those gaps that stand out among
-their neighbours; each kind of them is expected again after as many steps as lay between those that were seen.
+A step's time is the median over the last steps, pauses left out, for a bar's own speed is smoothed over everything; on
+a clock of whole seconds it is the median slope, which needs fewer lines. The first steps after a start are dropped:
+they hold compilation and caches. Where the pace became another one, only what came since counts.
 """
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import accumulate
 
-from .values import Course, Estimate, Point, Run
+from .gaps import COARSE, PAUSE, STREAK, Gap, Pauses, gaps, is_coarse, pauses, pausing
+from .values import Course, Estimate, Run
 
-NEIGHBOURS = 10  # gaps on each side, which a pause is compared with
-PAUSE = 1.4  # times the usual gap around; what is no pause after all only makes the mean of the median
 LAST = 60  # gaps, and
 LAST_SECONDS = 120.0  # of the clock, over which a step's time is taken; the more of the two
 GROUP = 10.0  # seconds: then rounding does not matter
 LEAST = 8  # gaps, and
 LEAST_SECONDS = 15.0  # on a clock of whole seconds, by which a pace is compared with that before
-_COARSE = 1.0  # seconds that such a clock may be off
-APART = 1.8  # times as long is a pause of another kind
-WARM = 3  # gaps after a start that tell nothing
-
-
-class Gap(NamedTuple):
-    """What lies between two points. *extra*: seconds of a pause in it, 0 for none."""
-
-    step: float
-    steps: float
-    seconds: float
-    extra: float = 0.0
+MOST_SLOPES = 120  # points between which slopes are taken
 
 
 def estimate(course: Course, run: Run, now: float) -> Estimate:
@@ -47,56 +34,21 @@ def estimate(course: Course, run: Run, now: float) -> Estimate:
         step_seconds = _since_start(course, run)
         because = "the speed is the average since the start" if step_seconds else ""
     kinds = pauses(breaks)
-    left = _left(course, step_seconds, kinds, now, breaks)
+    left, guessed = _left(course, step_seconds, kinds, now, breaks)
     return Estimate(
         step_seconds=step_seconds, pause_seconds=_each(breaks), pauses=sum(kind.times for kind in kinds),
         usual_gap=statistics.median(gap.seconds for gap in breaks) if breaks else None,
-        longest_gap=max((gap.seconds for gap in breaks), default=None), left=left,
+        longest_gap=max((gap.seconds for gap in breaks), default=None), left=left, guessed=guessed,
         ends_at=now + left if left is not None else None, earlier_step_seconds=paces(course)[1],
         because=because if left is not None else _why_not(course, step_seconds),
     )  # fmt: skip
 
 
-def gaps(course: Course) -> list[Gap]:
-    """Return the gaps between points, those of the first steps after the start left out, pauses marked."""
-    points = _flips([point for point in course.points if point.clock is not None])
-    raw = [
-        Gap(two.step, two.step - point.step, (two.clock or 0.0) - (point.clock or 0.0))
-        for point, two in zip(points, points[1:])
-        if (two.clock or 0.0) >= (point.clock or 0.0) and two.step > point.step
-    ]
-    fresh = bool(points) and course.began is not None and points[0].step <= course.began + 3
-    warm = min(WARM, len(raw) // 4) if fresh else 0
-    return _with_pauses(raw[warm:], _COARSE if _is_coarse(points) else 0.0)
-
-
-def _is_coarse(points: Sequence[Point]) -> bool:
-    return bool(points) and all(point.clock == math.floor(point.clock or 0.0) for point in points)
-
-
-def _flips(points: Sequence[Point]) -> list[Point]:
-    """Return the points at which a clock of whole seconds moves on: there it is exact."""
-    if not _is_coarse(points):
-        return list(points)
-    return [point for before, point in zip([None, *points], points) if before is None or before.clock != point.clock]
-
-
-def _with_pauses(raw: Sequence[Gap], coarse: float) -> list[Gap]:
-    per_step = [gap.seconds / gap.steps for gap in raw]
-    out: list[Gap] = []
-    for at, gap in enumerate(raw):
-        around = per_step[max(0, at - NEIGHBOURS) : at] + per_step[at + 1 : at + 1 + NEIGHBOURS]
-        usual = statistics.median(around) if len(around) >= 3 else None
-        expected = usual * gap.steps if usual is not None else math.inf
-        pause = gap.seconds > PAUSE * expected + 2 * coarse
-        out.append(gap._replace(extra=gap.seconds - expected) if pause else gap)
-    return out
-
-
 def _step_seconds(gaps: Sequence[Gap], course: Course) -> float | None:
     """Return the pace of the last steps."""
-    steady = [gap for gap in gaps if not gap.extra]
-    coarse, span = _is_coarse(course.points), sum(gap.seconds for gap in steady)
+    coarse = is_coarse(course.points)
+    steady = _since_change([gap for gap in gaps if not gap.extra], COARSE if coarse else 0.0)
+    span = sum(gap.seconds for gap in steady)
     least, seconds = (2, max(LEAST_SECONDS, min(LAST_SECONDS, span / 2))) if coarse else (LAST, LAST_SECONDS)
     last: list[Gap] = []
     for gap in reversed(steady):
@@ -115,8 +67,38 @@ def _pace(gaps: Sequence[Gap], coarse: bool) -> float | None:
         return None
     groups = _grouped(gaps) if coarse else []
     if coarse:
-        return statistics.median(groups) if len(groups) >= 7 else seconds / sum(gap.steps for gap in gaps)
+        return statistics.median(groups) if len(groups) >= 7 else _slope(gaps)
     return statistics.median(gap.seconds / gap.steps for gap in gaps)
+
+
+def _slope(gaps: Sequence[Gap]) -> float:
+    """Return the median slope between points that are far from each other: what a clock's rounding does to the first
+    and the last of them matters less.
+    """
+    steps = [0.0, *accumulate(gap.steps for gap in gaps)][-MOST_SLOPES:]
+    clock = [0.0, *accumulate(gap.seconds for gap in gaps)][-MOST_SLOPES:]
+    far = (steps[-1] - steps[0]) / 2
+    return statistics.median(
+        (clock[late] - clock[early]) / (steps[late] - steps[early])
+        for early in range(len(steps))
+        for late in range(early + 1, len(steps))
+        if steps[late] - steps[early] >= far
+    )
+
+
+def _since_change(gaps: Sequence[Gap], coarse: float) -> Sequence[Gap]:
+    """Return the last of *gaps*, those since the pace became another one, if it did and the new one lasts; else all."""
+    if len(gaps) < 2 * (STREAK + 1):
+        return gaps
+    usual = statistics.median(gap.seconds / gap.steps for gap in gaps[: -STREAK - 1])
+    for count in range(len(gaps) // 2 + 1, STREAK, -1):
+        last = gaps[-count:]
+        seconds, expected = sum(gap.seconds for gap in last), usual * sum(gap.steps for gap in last)
+        slower = seconds > PAUSE * expected + coarse and min(gap.seconds / gap.steps for gap in last) > usual
+        faster = not coarse and PAUSE * seconds < expected and max(gap.seconds / gap.steps for gap in last) < usual
+        if slower or faster:
+            return last
+    return gaps
 
 
 def _grouped(gaps: Sequence[Gap]) -> list[float]:
@@ -133,43 +115,12 @@ def _grouped(gaps: Sequence[Gap]) -> list[float]:
 
 def paces(course: Course) -> tuple[float | None, float | None]:
     """Return the pace of the last part of what was seen, and of all before it; None where too little was."""
-    coarse = _is_coarse(course.points)
+    coarse = is_coarse(course.points)
     steady = [gap for gap in gaps(course) if not gap.extra]
     last: list[Gap] = []
     while steady and (len(last) < LEAST or (coarse and sum(gap.seconds for gap in last) < LEAST_SECONDS)):
         last.append(steady.pop())
     return (_pace(last, coarse), _pace(steady, coarse)) if len(steady) >= 12 else (None, None)
-
-
-class Pauses(NamedTuple):
-    """Pauses of one kind, by their length. *every*: steps from one to the next; *last*: step of the last."""
-
-    times: int
-    seconds: float
-    every: float
-    last: float
-
-    def ahead(self, total: float) -> float:
-        """Return the seconds of those that are to come; one at the very end counts."""
-        return math.floor((total - self.last) / self.every + 0.25) * self.seconds if self.every > 0 else 0.0
-
-
-def pauses(gaps: Sequence[Gap]) -> list[Pauses]:
-    """Return the kinds of pauses: an evaluation and a checkpoint take different times and come at different steps."""
-    seen = sorted((gap for gap in gaps if gap.extra), key=lambda gap: gap.extra)
-    if not seen:
-        return []
-    cuts = [at for at in range(1, len(seen)) if seen[at].extra > APART * seen[at - 1].extra]
-    parts = [seen[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(seen)])]
-    return [_kind(part, gaps) for part in parts]
-
-
-def _kind(part: Sequence[Gap], gaps: Sequence[Gap]) -> Pauses:
-    steps = sorted(gap.step for gap in part)
-    between = [two - earlier for earlier, two in zip(steps, steps[1:])]
-    first, now = gaps[0].step - gaps[0].steps, gaps[-1].step
-    every = statistics.median(between) if between else max(steps[0] - first, now - steps[0])
-    return Pauses(len(part), statistics.median(gap.extra for gap in part), every, steps[-1])
 
 
 def _each(gaps: Sequence[Gap]) -> float:
@@ -180,18 +131,30 @@ def _each(gaps: Sequence[Gap]) -> float:
 
 def _left(
     course: Course, step_seconds: float | None, kinds: Sequence[Pauses], now: float, gaps: Sequence[Gap]
-) -> float | None:
+) -> tuple[float | None, float]:
+    """Return the time that is left, and how much of it rests on one pause that nothing explains."""
     if course.step is None or course.total is None or step_seconds is None:
-        return None
-    total = course.total.steps
-    whole = (
-        (total - course.step) * step_seconds + sum(pauses.ahead(total) for pauses in kinds)
-        if total > course.step
-        else 0.0
-    )
+        return None, 0.0
+    step, total = course.step, course.total.steps
+    if total <= step:
+        return 0.0, 0.0
+    whole = (total - step) * step_seconds + sum(kind.ahead(step, total) for kind in kinds)
+    guessed = sum(kind.ahead(step, total) for kind in kinds if kind.times == 1 and not _is_told(kind, course, gaps))
+    going = pausing(course, gaps, now)
+    if going:  # it takes as long again each time, and this one is over
+        first = gaps[0].step - gaps[0].steps
+        again = Pauses(1, going, step - first, step).ahead(step, total)
+        return whole + again, guessed + again
     silent = max(0.0, now - course.last_at) if course.last_at is not None else 0.0
     longest = max((gap.seconds for gap in gaps), default=0.0)
-    return max(0.0, whole - min(silent, longest))
+    return max(0.0, whole - min(silent, longest)), guessed
+
+
+def _is_told(kind: Pauses, course: Course, gaps: Sequence[Gap]) -> bool:
+    """Return whether a line tells of an evaluation or a checkpoint where a pause was."""
+    near = max(gap.steps for gap in gaps)
+    steps = [mark.step for mark in course.marks if mark.kind in ("evaluation", "checkpoint")]
+    return any(step is not None and abs(step - kind.last) <= near for step in steps)
 
 
 def _printed(course: Course) -> float | None:

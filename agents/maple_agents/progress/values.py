@@ -151,7 +151,8 @@ class Estimate:
     """What follows from a course. Times in seconds; *ends_at* since 1970; None: it cannot be told.
 
     *step_seconds*: median of the last steps, pauses left out. *pause_share*: seconds for evaluations and checkpoints
-    that come with each step on the average. *because*: why there is no time left, in a phrase.
+    that come with each step on the average. *guessed*: seconds of *left* that rest on one pause that nothing explains.
+    *because*: why there is no time left, in a phrase.
     """
 
     step_seconds: float | None = None
@@ -160,6 +161,7 @@ class Estimate:
     usual_gap: float | None = None
     longest_gap: float | None = None
     left: float | None = None
+    guessed: float = 0.0
     ends_at: float | None = None
     earlier_step_seconds: float | None = None
     because: str = ""

@@ -36,7 +36,7 @@ NOT_RESUMED = ("trainer", "deepspeed")  # to resume these a checkpoint of theirs
 
 
 class Recorded(NamedTuple):
-    """A training that ran. *sizes*: seconds since its first line of progress, and how long the log was then."""
+    """A training that ran. *sizes*: seconds since its start, and how long the log was then."""
 
     kind: str
     plan: str
@@ -45,9 +45,13 @@ class Recorded(NamedTuple):
     began: float
 
     def at(self, share: float) -> "Seen":
-        """Return what is said when that share of its time is over, and the seconds that were really left."""
-        end = self.sizes[-1][0]
-        moment = share * end
+        """Return what is said when that share of its training's time is over, and the seconds that were really left.
+
+        The training begins with its first line of progress: that a framework takes half a minute to be imported on a
+        busy machine is no time of it.
+        """
+        end, first_step = self.sizes[-1][0], self.first_step()
+        moment = first_step + share * (end - first_step)
         size = max((size for at, size in self.sizes if at <= moment), default=0)
         first = min(at for at, grown in self.sizes if grown == size)
         cut = self.log.with_suffix(".cut")
@@ -55,6 +59,17 @@ class Recorded(NamedTuple):
         os.utime(cut, (self.began + first, self.began + first))
         run = Run(job="1", state="running", started=self.began, limit=1e9)
         return Seen(progress([str(cut)], formats(), self.began + moment, run), end - moment)
+
+    def first_step(self) -> float:
+        """Return when the first line of progress stood in the log."""
+        text, cut = self.log.read_bytes(), self.log.with_suffix(".first")
+        low, high = 0, len(self.sizes) - 1
+        while low < high:
+            middle = (low + high) // 2
+            cut.write_bytes(text[: self.sizes[middle][1]])
+            found = progress([str(cut)], formats(), self.began).course.last
+            low, high = (low, middle) if found is not None else (middle + 1, high)
+        return self.sizes[low][0]
 
 
 class Seen(NamedTuple):
@@ -119,6 +134,7 @@ class _Going:
             self.sizes.append((time.time() - self.began, size))
 
     def over(self) -> Recorded:
-        """Return the record; the start of the framework before its first step is no time of the training."""
+        """Return the record; the run ends with its process, whatever it printed last."""
         self.look()
+        self.sizes.append((time.time() - self.began, self.sizes[-1][1]))
         return Recorded(self.kind, self.plan, self.log, self.sizes, self.began)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 import statistics
 from pathlib import Path
 
 import pytest
+from maple_agents.progress.formats import formats
+from maple_agents.progress.log_ends import progress
 from maple_agents.progress.values import Run
 
 from tests.agents.progress.made import SHAPES, START, Made, log, loss_of, moment, seen
@@ -150,3 +153,35 @@ def test_a_requeue_begins_a_new_clock_and_the_step_goes_on(tmp_path: Path) -> No
     assert found.course.step == 640
     assert found.estimate.step_seconds == pytest.approx(1.0, rel=0.05)
     assert found.course.points[0].step == 310
+
+
+def test_one_hiccup_is_no_end_after_the_limit(tmp_path: Path) -> None:
+    """Neither while it lasts nor behind it; an evaluation that is told of is expected again."""
+    made = Made(total=4000, each=10)
+    run = Run(job="1", state="running", started=START, limit=(made.ends - START) * 1.02)
+    text, _ = log(made, "megatron", START + 300)
+    last = moment(made, 0.0) + 270
+    for later in (0.0, 40.0):
+        path = tmp_path / "hiccup.log"
+        path.write_text(text)
+        os.utime(path, (last, last))
+        found = progress([str(path)], formats(), last + 29 + later, run)
+        assert [one.kind for one in found.alarms if one.kind == "limit"] == []
+    hang, told = 60.0, []
+    for at, kind, step in made.events():
+        if at > START + 900:
+            break
+        told.append(SHAPES["megatron"](at + (hang if step > 200 else 0.0), kind, step, made, 1.0))
+    path.write_text("".join(told))
+    found = progress([str(path)], formats(), START + 900 + hang, run)
+    assert found.estimate.pauses == 1 and found.estimate.guessed > 0
+    assert [one.kind for one in found.alarms if one.kind == "limit"] == []
+
+
+def test_a_change_of_pace_is_followed_at_once(tmp_path: Path) -> None:
+    """Three lines are enough, and none of them is a pause."""
+    made = Made(total=1000, slower=0.5, each=10)
+    now = next(at for at, kind, step in made.events() if step == 540)
+    found = seen(tmp_path, made, "megatron", now + 1)
+    assert found.estimate.pauses == 0
+    assert found.estimate.left == pytest.approx(made.ends - now, rel=0.1)

@@ -9,7 +9,7 @@ from typing import Union
 from ...base.terminal import on_screen
 from ...progress.alarms import checkpoint, is_done, shown_at, silence
 from ...progress.answers import fraction, shown
-from ...progress.estimate import gaps
+from ...progress.gaps import gaps
 from ...progress.printed import duration, speed
 from ...progress.values import Mark, Observation, Place, Progress, Run, Total
 from .table import bar, bold, curve, red, step
