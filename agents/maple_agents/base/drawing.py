@@ -112,6 +112,11 @@ def say(lines: Iterable[str], fg: Optional[str] = None, bold: bool = False) -> N
 
 def rows(line: str) -> None:
     """Print a line that may hold colours; on a terminal it is folded between words, under its own beginning."""
+    click.echo("\n".join(fitted(line)), color=coloured())
+
+
+def fitted(line: str) -> list[str]:
+    """Return a line that may hold colours as the rows that a terminal shows, folded under its own beginning."""
     plain = click.unstyle(line)
     indent = (INDENT.match(plain) or [""])[0] + "  "
     made = [line]
@@ -121,7 +126,7 @@ def rows(line: str) -> None:
             if columns(click.unstyle(made[-1] + word)) > width() and made[-1].strip():
                 made.append(indent)
             made[-1] += word + " "
-    click.echo("\n".join(nearest.rstrip() for nearest in made), color=coloured())
+    return [nearest.rstrip() for nearest in made]
 
 
 def page(text: str) -> None:

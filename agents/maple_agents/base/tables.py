@@ -30,11 +30,18 @@ Made = TypeVar("Made", bound=Table)
 def parse(shape: type[Made], source: bytes, filename: str) -> Made:
     """Return what *source* holds. Raises `ValueError`: a line for each mistake, with file and key path."""
     try:
-        return shape.model_validate(tomllib.loads(source.decode("utf-8")))
-    except ValidationError as error:
-        raise ValueError("\n".join(_mistakes(error, filename))) from None
+        table = tomllib.loads(source.decode("utf-8"))
     except ValueError as error:
         raise ValueError("%s: not TOML: %s" % (filename, error)) from None
+    return checked(shape, table, filename)
+
+
+def checked(shape: type[Made], table: object, name: str) -> Made:
+    """Return what a table holds that is called *name*. Raises `ValueError`: a line for each mistake, with its key."""
+    try:
+        return shape.model_validate(table)
+    except ValidationError as error:
+        raise ValueError("\n".join(_mistakes(error, name))) from None
 
 
 def read(shape: type[Made], path: str) -> Made:
@@ -50,7 +57,7 @@ def _mistakes(error: ValidationError, filename: str) -> list[str]:
     ]
 
 
-__all__ = ["Part", "Table", "parse", "paths", "read"]
+__all__ = ["Part", "Table", "checked", "parse", "paths", "read"]
 
 
 def paths(kind: str) -> dict[str, str]:

@@ -23,6 +23,7 @@ from ..base import tables
 from ..base.complaint import Complaint
 
 KINDS = ("step", "epoch", "steps", "start", "resumed", "evaluation", "checkpoint", "ended")
+GROUPS = ("step", "total", "epoch", "epochs", "loss", "step_seconds", "ms")  # of a user's own pattern
 OWN = "own pattern"  # what the format of a user's own pattern is called
 
 
@@ -148,6 +149,9 @@ def _of_user(pattern: str) -> Form:
         raise ValueError("no regular expression: %s" % error) from None
     if "step" not in named and "epoch" not in named:
         raise ValueError("it names neither (?P<step>…) nor (?P<epoch>…)")
+    strange = [name for name in named if name not in GROUPS]
+    if strange:
+        raise ValueError("there is no group %s; there are %s" % (strange[0], ", ".join(GROUPS)))
     unit = next((kind for kind in ("step_seconds", "ms") if kind in named), "")
     return Form(kind="step", holds=[""], pattern=pattern, counts="run", unit=unit)
 
@@ -192,20 +196,31 @@ def known(folders: Iterable[str]) -> Formats:
 
 
 def _of_file(path: str) -> list[str]:
+    """Return the patterns of one file, none where there is none. Raises `Complaint` for what cannot be used."""
     try:
         with open(path, "rb") as file:
-            source = file.read(MOST_BYTES)
-    except OSError:
+            source = file.read(MOST_BYTES + 1)
+        if len(source) > MOST_BYTES:
+            raise ValueError("%s: longer than %d KiB" % (path, MOST_BYTES >> 10))
+        return _patterns(source, path)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return []
+    except OSError as error:
+        raise Complaint("%s: %s" % (path, (error.strerror or str(error)).lower())) from error
+    except ValueError as error:
+        raise Complaint(str(error).split("\n")[0], "see man maple-progress") from error
+
+
+def _patterns(source: bytes, path: str) -> list[str]:
     try:
         table = tomllib.loads(source.decode("utf-8")).get("progress", {})
-        patterns_table = Patterns.model_validate(table)
     except ValueError as error:
-        raise Complaint("%s: [progress]: %s" % (path, str(error).split("\n")[0]), "see man maple-progress") from error
-    patterns = [patterns_table.pattern] if isinstance(patterns_table.pattern, str) else patterns_table.pattern
+        raise ValueError("%s: not TOML: %s" % (path, error)) from None
+    found = tables.checked(Patterns, table, path + ": [progress]")
+    patterns = [found.pattern] if isinstance(found.pattern, str) else found.pattern
     for pattern in patterns:
         try:
             formats((pattern,))
         except ValueError as error:
-            raise Complaint("%s: [progress] pattern: %s" % (path, error), "see man maple-progress") from error
+            raise ValueError("%s: [progress] pattern: %s" % (path, error)) from None
     return patterns

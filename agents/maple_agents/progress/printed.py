@@ -57,6 +57,6 @@ def duration(seconds: float) -> str:
 
 def speed(step_seconds: float) -> str:
     """Return the time of a step as tqdm would: `1.10 s/step`, `229 steps/s`."""
-    if step_seconds >= 1:
+    if step_seconds >= 0.995:  # else it would be 1 steps
         return "%.3g s/step" % step_seconds if step_seconds < 1000 else duration(step_seconds) + "/step"
     return "%.3g steps/s" % (1 / step_seconds) if step_seconds > 0 else "?"

@@ -113,13 +113,42 @@ def test_a_pattern_of_ones_own_is_read(maple, tmp_path: Path, monkeypatch: pytes
     assert (told["progress"]["step"], told["progress"]["total"], told["loss"]["value"]) == (7, 12, 0.5)
 
 
-@pytest.mark.parametrize("pattern", ["'('", "'no groups'", "3"])
-def test_a_pattern_that_is_wrong_is_told_with_its_file(maple, tmp_path: Path, pattern: str) -> None:  # type: ignore[no-untyped-def]
-    """One line, exit code 2."""
+WRONG = {
+    "[progress]\npattern = '('": "[progress] pattern: no regular expression",
+    "[progress]\npattern = 'no groups'": "[progress] pattern: it names neither",
+    "[progress]\npattern = 3": "[progress]: pattern",
+    "[progress]\npattern = ['(?P<step>1)', '(']": "[progress] pattern: no regular expression",
+    "[progress]\npattern = '(?P<step>1) (?P<totl>2)'": "[progress] pattern: there is no group totl; there are step",
+    "[progress]\npatern = 'x'": "[progress]: patern: extra inputs",
+    "progress = 3": "[progress]: ",
+    "[progress": "not TOML",
+    "#" * 70_000: "longer than 64 KiB",
+}
+
+
+@pytest.mark.parametrize("where", ["beside", "site"])
+@pytest.mark.parametrize("toml", WRONG)
+def test_a_pattern_that_is_wrong_is_told_with_its_file(  # type: ignore[no-untyped-def]
+    maple, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toml: str, where: str
+) -> None:
+    """One line that names file, key and mistake; exit code 2."""
     (tmp_path / "a.log").write_text("step 1\n")
-    (tmp_path / "maple.toml").write_text("[progress]\npattern = %s\n" % pattern)
+    monkeypatch.setenv("MAPLE_ETC", str(tmp_path / "etc"))
+    (tmp_path / "etc").mkdir()
+    file = tmp_path / "maple.toml" if where == "beside" else tmp_path / "etc" / "progress.toml"
+    file.write_text(toml + "\n")
     said = maple("progress", "a.log")
-    assert said.code == 2 and "maple.toml: [progress]" in said.err and said.err.count("\n") == 1
+    assert said.code == 2 and "%s: %s" % (file, WRONG[toml]) in said.err and said.err.count("\n") == 1, said.err
+
+
+def test_a_pattern_beside_the_script_is_read_for_its_job(tmp_path: Path) -> None:
+    """Wherever its log lies; the script's own comes before the site's."""
+    from maple_agents.progress.formats import known
+
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "maple.toml").write_text("[progress]\npattern = 'round (?P<step>[0-9]+)'\n")
+    first = known([str(tmp_path / "src"), str(tmp_path)]).known[0]
+    assert (first.format, first.form.pattern) == ("own pattern", "round (?P<step>[0-9]+)")
 
 
 def test_no_secret_and_nothing_that_a_terminal_obeys_is_shown(maple, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

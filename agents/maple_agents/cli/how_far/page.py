@@ -6,7 +6,9 @@ import time
 from collections.abc import Iterator
 from typing import Union
 
-from ...base.terminal import on_screen
+from maple_submit_filter.answer.report import folded
+
+from ...base import drawing
 from ...progress.alarms import checkpoint, is_done, shown_at, silence
 from ...progress.answers import fraction, shown
 from ...progress.gaps import gaps
@@ -15,11 +17,16 @@ from ...progress.values import Mark, Observation, Place, Progress, Run, Total
 from .table import bar, bold, curve, red, step
 
 QUOTED = 150  # characters of a line
+BEFORE = "  | "  # what is quoted
 MOST_RANKS = 8
 
 
 def page(progress: Progress) -> list[str]:
-    """Return the lines of the page."""
+    """Return the lines of the page, as the rows that a terminal shows."""
+    return [row for line in _lines(progress) for row in drawing.fitted(line)]
+
+
+def _lines(progress: Progress) -> list[str]:
     return [
         bold(_head(progress.run, progress.now)),
         *_alarms(progress),
@@ -141,7 +148,8 @@ def _quote(line: Union[Observation, Mark, Total]) -> Iterator[str]:
     text = shown(line.text)
     cut = text if len(text) <= QUOTED else text[: QUOTED - 1] + "…"
     yield "  %s" % _where(line.place)
-    yield from ("  | " + line for line in on_screen(cut))
+    wide = drawing.width() - len(BEFORE) if drawing.is_bounded() else len(cut)
+    yield from (BEFORE + line for line in folded(cut, wide))
 
 
 def _where(place: Place) -> str:

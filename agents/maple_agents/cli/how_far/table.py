@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import click
 
+from ...base import drawing
 from ...progress.alarms import checkpoint, silence
 from ...progress.answers import fraction, shown, thinned
 from ...progress.printed import duration, speed
@@ -63,19 +64,36 @@ def bold(text: str) -> str:
 
 
 QUIET = 300  # seconds that are worth a word, though no alarm
+BAR = 2  # the column of bars
 _HEAD = ("job", "name", "", "step", "speed", "left", "limit in", "checkpoint", "")
 
 
 def listed(progresses: Sequence[Progress]) -> list[str]:
-    """Return the lines of a table, its columns as wide as they must be."""
+    """Return the lines of a table, its columns as wide as they must be; on a terminal that is too narrow without bars,
+    then with shorter names, and what is odd stands on a line of its own.
+    """
     rows = [_HEAD, *(row(progress) for progress in progresses)]
-    widths = [max(len(cells[at]) for cells in rows) for at in range(len(_HEAD))]
+    most = drawing.width() if drawing.is_bounded() else sys.maxsize
+    if _width(rows) > most:
+        rows = [(*cells[:BAR], *cells[BAR + 1 :]) for cells in rows]
+    name = max(4, max(len(cells[1]) for cells in rows) - max(0, _width(rows) - most))
+    rows = [
+        (cells[0], cells[1] if len(cells[1]) <= name else cells[1][: name - 1] + drawing.cut(), *cells[2:])
+        for cells in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows)]
     lines = []
     for at, cells in enumerate(rows):
-        cut = [cell.ljust(width) for cell, width in zip(cells, widths)]
-        last = cut[-1].rstrip()
-        lines.append("  ".join([*cut[:-1], red(last) if at and last else last]).rstrip())
+        told = "  ".join(cell.ljust(width) for cell, width in zip(cells[:-1], widths))
+        last = red(cells[-1]) if at and cells[-1] else cells[-1]
+        fits = len(told) + 2 + len(cells[-1]) <= most
+        lines += [(told + "  " + last).rstrip()] if fits else [told.rstrip(), *drawing.fitted("  " + last)]
     return lines
+
+
+def _width(rows: Sequence[Sequence[str]]) -> int:
+    """Return the columns of a table without what is odd."""
+    return sum(max(map(len, column)) + 2 for column in list(zip(*rows))[:-1]) - 2
 
 
 def row(progress: Progress) -> tuple[str, ...]:
