@@ -8,7 +8,7 @@ import time
 
 import pytest
 from maple_agents.scheduling.queueing import ordering, preemption
-from maple_agents.scheduling.queueing.jobs import Job, figures
+from maple_agents.scheduling.queueing.jobs import Job, by, figures
 from maple_agents.scheduling.queueing.policies import (
     easy,
     fifo,
@@ -73,6 +73,38 @@ def test_scheduling_with_forecasts(pool):
         runs = [_with_forecasts(jobs, share, seed) for seed in SEEDS]
         came = [figures(ordering.simulate(foretold, pool, forecast_work.policy(foretold))) for foretold in runs]
         _mean("forecast for %3.0f %%" % (100 * share), came)
+
+
+FEWEST = 100  # jobs of a virtual cluster whose mean is shown
+
+
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("pool", [560, 640])
+def test_scheduling_of_virtual_clusters(pool):
+    """Fifteen weeks of Philly in one queue: what forecasts for a share of jobs bring, to the worst virtual cluster too.
+
+    Errors and control as above, one seed; who has waited a week stands before all. Synthetic in the same way.
+    """
+    print(f"\n{pool} GPUs: mean wait (h), late (one in 100), slowdown, and the mean wait of the worst virtual cluster")
+    jobs, week = philly.months(), 7 * 86400.0
+    _clusters("easy", ordering.simulate(jobs, pool, easy.POLICY))
+    for name, policy in (("size only", size_only.POLICY), ("control", shuffled_work.policy(jobs, 0)),
+                         ("oracle", oracle_work.POLICY)):  # fmt: skip
+        _clusters(name, ordering.simulate(jobs, pool, policy, week))
+    for share in (0.25, 0.5, 0.75, 1.0):
+        foretold = _with_forecasts(jobs, share, 0)
+        _clusters("forecast for %3.0f %%" % (100 * share),
+                  ordering.simulate(foretold, pool, forecast_work.policy(foretold), week))  # fmt: skip
+
+
+def _clusters(name, ended):
+    came = figures(ended)
+    groups = {group: of for group, of in by(ended, lambda each: each.job.group).items() if of.jobs >= FEWEST}
+    worst = max(groups, key=lambda group: groups[group].wait)
+    print(
+        f"{name:20} {came.wait:6.2f} {came.late:7.1f} {came.slowdown:6.2f}  {groups[worst].wait:6.2f} ({worst})",
+        flush=True,
+    )
 
 
 def _with_forecasts(jobs, share, seed):

@@ -6,13 +6,15 @@ import csv
 import gzip
 import math
 import random
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import List
 
 from maple_agents.scheduling.queueing.jobs import Job
 
-FILE = Path(__file__).parents[2] / "cases" / "scheduling" / "traces" / "philly_2w_sizes_13686.csv.gz"
+TRACES = Path(__file__).parents[2] / "cases" / "scheduling" / "traces"
+FILE, MONTHS = TRACES / "philly_2w_sizes_13686.csv.gz", TRACES / "philly_82247.csv.gz"
 
 # (ordering, pool): mean time to completion, mean wait (hours), preemptions; of `shared/facts/scheduling.md`.
 COMPLETION = {
@@ -37,5 +39,19 @@ def jobs(seed: int = 0) -> List[Job]:
     return [
         Job("%d" % number, float(row["submit_min"]) * 60, int(float(row["num_gpu"])), float(row["duration_min"]) * 60,
             float(row["duration_min"]) * 60 * max(1.0, 2.9 * math.exp(0.8 * draw.gauss(0, 1))))
+        for number, row in enumerate(rows)
+    ]  # fmt: skip
+
+
+@lru_cache(None)
+def months(seed: int = 0) -> List[Job]:
+    """Return the 82,247 jobs of fifteen weeks with their virtual clusters as groups; limits drawn as above."""
+    draw = random.Random(seed)
+    with gzip.open(MONTHS, "rt", encoding="ascii") as file:
+        rows = list(csv.DictReader(file))
+    return [
+        Job("%d" % number, datetime.fromisoformat(row["timestamp"]).timestamp(), int(row["num_gpus"]),
+            float(row["duration"]), float(row["duration"]) * max(1.0, 2.9 * math.exp(0.8 * draw.gauss(0, 1))),
+            group=row["cluster"])
         for number, row in enumerate(rows)
     ]  # fmt: skip
