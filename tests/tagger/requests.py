@@ -72,6 +72,7 @@ _WAYS: dict[str, tuple[Callable[[Teller], Marked], float]] = {
     "structured": (pasted.structured, 0.05),
     "mixture": (spoken.mixture, 0.08),
     "reply": (spoken.reply, 0.04),
+    "dialogue": (spoken.dialogue, 0.05),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.tagger.marked import Marked, joined
+from tests.tagger.marked import Marked, Part, joined, only_aside
 from tests.tagger.pasted import command
 from tests.tagger.teller import Teller
 
@@ -173,3 +173,43 @@ def reply(teller: Teller) -> Marked:
         if chance.random() < 0.12:
             found += [teller.said(chance.choice(["chat", "aside"])), "\n"]
     return joined(found)
+
+
+_ASKS = {
+    "nodes": ("how many nodes?", "nodes?", "and how many nodes", "size?"),
+    "gpus": ("how many gpus", "gpus?", "# of gpus?"),
+    "walltime": ("how long?", "for how long", "time?", "walltime?", "and the time limit"),
+    "account": ("which account", "acct?", "who pays", "project?"),
+    "place": ("which partition?", "queue?", "where to"),
+    "program": ("what do you run", "script?", "cmd?"),
+    "memory": ("how much ram?", "mem?"),
+}
+
+
+def dialogue(teller: Teller) -> Marked:
+    """Return a talk of two: one asks, the other answers by the bare value, and may take it back."""
+    chance = teller.chance
+    names = chance.sample(["jo", "kim", "lea", "Omar", "PI", "me", "ana", "@rui", "sam"], 2)
+    minute = chance.randrange(50)
+    stamp = chance.choice(["[%02d:%02d] ", "%02d:%02d ", "(%02d:%02d) ", ""])
+    hour = chance.randrange(7, 22)
+    found: list[Marked | str] = []
+
+    def turn(name: str, *says: Marked | str) -> None:
+        nonlocal minute
+        minute += chance.choice([0, 0, 1, 2])
+        found.extend([stamp % (hour, minute) if stamp else "", name, ": ", *says, "\n"])
+
+    for slot in teller.slots:
+        answer = (Part(teller.values.of(slot), slot),) if slot in _ASKS else teller.fragment("terse", slot)
+        if slot in _ASKS and chance.random() < 0.55:
+            turn(names[0], chance.choice(_ASKS[slot]))
+            guess = chance.random() < 0.15
+            if guess:  # the other guesses first
+                turn(names[0], only_aside((Part(teller.values.of(slot), slot),)), "?")
+            turn(names[1], "no " if guess else chance.choice(["", "", "ok ", "fine, ", "let's say "]), answer)
+        else:
+            turn(chance.choice(names), teller.fragment(chance.choice(["terse", "clause"]), slot))
+        if chance.random() < 0.12:
+            turn(chance.choice(names), teller.said(chance.choice(["chat", "aside"])))
+    return joined([*found, chance.choice(["", "^^ job for that pls", "make a script of this", "can you set that up?"])])

@@ -199,6 +199,7 @@ _GRAMMAR = r"""
 <gpu><is> <n> per node => n=gpus_per_node!named
 # the ranks of a node; one for each GPU is no count of them
 (?P<n>1) <ranks> (?:(?:on|in|for) )?(?:per|each|every|/|a) <gpu> => n=-
+(?P<n>1) <gpu> (?:(?:on|in|for) )?(?:per|each|every|/|a) (?:mpi )?(?:rank|task) => n=rank_gpus
 <gpus>(?: (?:per|/|a|each) node)?(?: ,)?(?: with| and)? (?P<n>1) <ranks> (?:each|per gpu) => n=-
 <n> (?:- )?<ranks> (?:on |in |for )?<per node> => n=ranks_per_node
 <ranks> (?:per|/|a|on each|on every) node<is> <n> => n=ranks_per_node!named

@@ -197,6 +197,8 @@ def _bare(text: str) -> Iterator[Command]:
         if body.split()[-1:] == [body.strip()] and re.fullmatch(_STARTER + "|" + _INTERPRETER, body.strip()):
             continue  # the bare name of a launcher or an interpreter is no command
         if re.match(r"(?:srun|salloc|interact)\b[^\n]*\s--pty\b", body):
+            word = match.group().split()[0]
+            yield Command(word, match.start(), match.start() + len(word), 0)
             continue  # a shell to work in: its options are those of a job
         if re.match(_INTERPRETER + r"\s+\d", body) or re.match(
             r"(?:\S*/)?(?:srun|torchrun|deepspeed|mpiexec|mpirun|ibrun)\b(?!\s+(?:-|\S*[./]|python|julia|bash))", body

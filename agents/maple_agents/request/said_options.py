@@ -30,6 +30,7 @@ _SHAPES = {
     GPUS: r"(?:[\w.-]+:)?\d{1,8}",
     "gpus_per_node": r"(?:[\w.-]+:)?\d{1,4}",
     "ranks_per_node": r"\d{1,5}",
+    "gpus_per_task": r"(?:[\w.-]+:)?1",  # what every rank gets anyway
     "gres": r"gpus?(?::[\w.-]+)?(?::\d+)?(?:,.*)?",
     "partition": r"[\w.,-]+",
     "qos": r"[\w.-]+",
@@ -154,7 +155,7 @@ def _readings(option: Option) -> Iterator[Reading]:
             yield Reading("walltime", clock(seconds), start, end, NAMED)
     elif name == "nodes" and "-" in value:
         yield Reading(OPEN, "nodes %s leaves the number open; say one" % value, start, end)
-    elif name == "ranks_per_node" and value == "1":
+    elif name == "gpus_per_task" or name == "ranks_per_node" and value == "1":
         return  # one task a node is what starts an agent there, and no number of ranks
     elif name in ("memory", "mail_on", "dependency", "cpus_per_task"):
         yield from _detail(name, value, start, end)

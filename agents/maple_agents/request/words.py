@@ -52,7 +52,9 @@ WISHES = (
     "interactive",
     "preempt",
     "shared",
+    "nccl",
 )
+RANK_A_GPU = "rank-a-gpu"  # a wish, too: it counts where a program has one process on a node otherwise
 
 _RANK_A_GPU = re.compile(
     r"\b(?:one|1|a|single) (?:process|rank|task)(?:es|s)? ?(?:per|/|for each|for every|on each|each) ?(?:gpu|card)\b",
@@ -65,7 +67,7 @@ class Asked(NamedTuple):
 
     *slots*: only what stands there, each with the characters it was read from; `gpu`, `partition`, `queue` and `qos`
     as said until `resolve` gives them the site's own names. *contradictions*: one clear line each. *wishes*: see
-    `WISHES`. *rest*: the words that were not understood. *ranks*: of the whole job, where they were said.
+    `WISHES`, `RANK_A_GPU`. *rest*: the words that were not understood. *ranks*: of the whole job, where they were said.
     *gpu_kinds*: the node kinds of the site that fit the GPU said, where they are several (`resolve`).
     *gpus_open*: nobody said whether the GPUs are a node's or the job's. *names*: words that may be names of the site.
     *came_from*: the cluster that something is carried from. *left*: the words that no reading used. *doubts*: slots
@@ -210,6 +212,10 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
     for missing in doubts:
         readings.pop(missing.slot, None)
     counted = counts.counts_said(readings)
+    each = readings.pop("rank_gpus", None)
+    if each is not None and not (counted.ranks_per_node or counted.ranks):  # one for each task of an array
+        readings.setdefault(GPUS, each._replace(name=GPUS))
+        counted = counts.counts_said(readings)
     bare = readings.pop(GPUS, None)
     wrong = list(weighed.contradictions)
     if bare is not None:
@@ -224,13 +230,12 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
     wrong += counts.contradictions(counted)
     _rank_slot(readings, counted)
     _gpu_slot(readings)
-    _rank_a_gpu(readings, text)
     slots = Slots(_slot(reading, text) for reading in readings.values() if reading.name in NAMES)
     unread = leftover(line, spans)
     return Asked(
         slots,
         tuple(dict.fromkeys(wrong)),
-        weighed.wishes,
+        weighed.wishes | ({RANK_A_GPU} if _RANK_A_GPU.search(text) else set()),
         unread.text,
         ranks=counted.ranks,
         gpus_open=bare is not None and bool(counted.nodes and counted.nodes > 1),
@@ -244,16 +249,6 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
         doubts=tuple(doubts),
         doubted=tuple(_slot(reading, text) for reading in weighed.doubted),
     )
-
-
-def _rank_a_gpu(readings: dict[str, Reading], text: str) -> None:
-    """Take "one process per GPU" for what it says where a program has one process a node; others have it anyway."""
-    paradigm, each = readings.get("paradigm"), readings.get("gpus_per_node")
-    match = _RANK_A_GPU.search(text)
-    if match and each is not None and paradigm is not None and paradigm.value == "jax":
-        readings.setdefault(
-            "ranks_per_node", each._replace(name="ranks_per_node", start=match.start(), end=match.end())
-        )
 
 
 def _of_agents(readings: dict[str, Reading], counted: counts.Counts) -> tuple[counts.Counts, tuple[Reading, ...]]:

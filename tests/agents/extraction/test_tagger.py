@@ -19,7 +19,7 @@ from maple_agents.request.tagger import model, reading
 from maple_agents.request.tagger.model import ASIDE, OTHER, Tagged, tag, weights
 from maple_agents.request.tagger.pieces import ROWS, features, pieces
 from maple_agents.request.tagger.reading import Reading, Span, Tagging
-from maple_agents.request.tagger.witness import heard
+from maple_agents.request.tagger.witness import decided, heard
 
 from tests.tagger.phrases import LANGUAGES, phrases
 from tests.tagger.requests import LABELS, labels, requests
@@ -258,3 +258,22 @@ def test_what_the_gate_only_suspects_the_tagger_settles(monkeypatch: pytest.Monk
     assert found.slots.text("walltime") == "02:00:00"
     assert found.slots["walltime"].origin.where == "2 hours"
     assert not found.unread
+
+
+def test_of_two_values_the_one_of_another_job_is_told():
+    """Where the tagger is sure; a pasted line never wins so, and of GPUs beside nodes nobody knows whose they are."""
+    text = "she has 8 nodes, I need 2 nodes"
+    doubted = [
+        Slot("nodes", 8, Origin("request", "8 nodes", 8, 15)),
+        Slot("nodes", 2, Origin("request", "2 nodes", 24, 31)),
+    ]
+    told = _reading(text, ("8 nodes", "X", "", 2.0), ("2", "nodes", "2", 2.0))
+    assert [slot.value for slot in decided(text, told, doubted, Slots()).slots] == [2]
+    assert decided(text, told, doubted, Slots()).unread == (Unread("8 nodes"),)
+    unsure = _reading(text, ("8 nodes", "X", "", 0.5), ("2", "nodes", "2", 2.0))
+    assert not decided(text, unsure, doubted, Slots()).slots
+    gpus = [slot._replace(name="gpus_total") for slot in doubted]
+    assert not decided(text, told, gpus, Slots([Slot("nodes", 2, Origin("request"))])).slots
+    pasted = "#SBATCH -N 2\nshe has 8 nodes"
+    old = [Slot("nodes", 2, Origin("request", "-N 2", 8, 12)), Slot("nodes", 8, Origin("request", "8 nodes", 21, 28))]
+    assert not decided(pasted, _reading(pasted, ("8 nodes", "X", "", 2.0)), old, Slots()).slots

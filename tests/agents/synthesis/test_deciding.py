@@ -231,3 +231,25 @@ def test_what_has_no_effect_is_told():
     assert any("filesystems home:eagle" in line for line in complete("ncsa-delta", filesystems="home:eagle").advice)
     assert any("qos fast" in line for line in complete("alcf-aurora", nodes=2, qos="fast").advice)
     assert not any("qos" in line for line in complete("olcf-frontier", nodes=1, qos="debug").advice)
+
+
+def _of_wishes(site: str, *wishes: str, **said: object) -> Plan | Lacking:
+    usual = {"program": "python t.py", "nodes": 2, "walltime": "01:00:00", "account": "abc-delta-gpu"}
+    return decide_plan(slots(**{**usual, **said}), cluster(site), frozenset(wishes))
+
+
+def test_a_rank_for_each_gpu_counts_where_a_program_has_one_process_on_a_node():
+    """JAX has one there, unless somebody says otherwise."""
+    plan = _of_wishes("ncsa-delta", paradigm="jax")
+    assert isinstance(plan, Plan) and plan.layout.ranks_per_node == 1
+    plan = _of_wishes("ncsa-delta", "rank-a-gpu", paradigm="jax")
+    assert isinstance(plan, Plan) and plan.layout.ranks_per_node == plan.layout.gpus_per_node == 4
+
+
+@pytest.mark.parametrize(("place", "asked"), [("pvc", True), ("h100", False)])
+def test_nccl_on_intel_gpus_is_asked_about(place: str, asked: bool):
+    """The nodes that have others are the choices."""
+    found = _of_wishes("tacc-stampede3", "nccl", partition=place, nodes=1)
+    assert isinstance(found, Lacking) == asked
+    if isinstance(found, Lacking):
+        assert found.missing[0].slot == "gpu" and "h100" in found.missing[0].choices

@@ -192,7 +192,7 @@ def _by_tagger(asked: Wanted) -> Wanted:
     except (OSError, ValueError):
         return asked  # its weights are not there, or not whole
     decided = witness.decided(asked.text, tagger, asked.doubted, asked.slots)
-    asked = asked._replace(slots=asked.slots.with_more(decided))
+    asked = asked._replace(slots=asked.slots.with_more(decided.slots), unread=(*asked.unread, *decided.unread))
     open_ = {missing.slot for missing in asked.doubts} - set(asked.slots)
     answer = witness.heard(asked.text, tagger, asked.unread, asked.slots, asked.cluster.site, open_)
     return asked._replace(slots=asked.slots.with_more(answer.slots), unread=_shown(asked.text, answer.unread))

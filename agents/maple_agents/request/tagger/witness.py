@@ -7,7 +7,7 @@ about. A word that stopped the script and that the tagger is sure holds nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from maple_submit_filter.site.facts import Site
@@ -75,30 +75,32 @@ def heard(
     return Heard(tuple(slots), tuple(dict.fromkeys(unread for unread in untold if unread is not None)))
 
 
-def decided(text: str, tagger: Reading, doubted: Sequence[Slot], said: Slots) -> Iterator[Slot]:
-    """Yield, of each slot with several values, the one that is wanted where all others are of another job.
+def decided(text: str, tagger: Reading, doubted: Sequence[Slot], said: Slots) -> Heard:
+    """Return, of slots with several values, what is wanted where all others are of another job; those are told.
 
     A pasted line's value is none that is wanted, whatever the tagger reads.
     """
-    old = pasted(text)
-    for name in dict.fromkeys(slot.name for slot in doubted):
+    old, slots, others = pasted(text), [], []
+    for name in dict.fromkeys(slot.name for slot in doubted if slot.name in DECIDED):
         those = [slot for slot in doubted if slot.name == name]
         wanted = [slot for slot in those if not _is_aside(slot, tagger)]
         open_ = name == "gpus_total" and (said.number("nodes") or 1) > 1  # each node's, or all: nobody said
-        if name not in DECIDED or open_ or len(wanted) == len(those) or len({slot.value for slot in wanted}) != 1:
+        if open_ or len(wanted) == len(those) or len({slot.value for slot in wanted}) != 1:
             continue
         if not any(start <= slot.origin.start < end for start, end in old for slot in wanted):
-            yield wanted[-1]
+            slots.append(wanted[-1])
+            others += [Unread(slot.origin.where) for slot in those if slot not in wanted]
+    return Heard(tuple(slots), tuple(others))
 
 
 DECIDED = ("nodes", "gpus_per_node", "gpus_total", "ranks_per_node", "walltime", "memory", "account")
 
 
 def _is_aside(slot: Slot, tagger: Reading) -> bool:
-    """Tell whether all words that a value was read from speak of another job, or of what is not wanted."""
+    """Tell whether all words that a value was read from surely speak of another job, or of what is not wanted."""
     start, end = slot.origin.start, slot.origin.end
     inside = [tagged for tagged in tagger.pieces if tagged.piece.start < end and start < tagged.piece.end]
-    return bool(inside) and all(tagged.label == ASIDE for tagged in inside)
+    return bool(inside) and all(tagged.label == ASIDE and tagged.margin >= FORMED for tagged in inside)
 
 
 def _untold(unread: Unread, slots: Sequence[Slot]) -> Unread | None:

@@ -89,6 +89,7 @@ def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lac
         assumed += [Assumed("nodes", 1, "no number was given")]
     gpu = choice.of_device(cluster, spot.kinds) if spot.kinds else None
     ranks = nodes * spot.fitted.ranks_per_node if nodes is not None else None
+    missing += _other_makers(asked, spot)
     chosen = choice.choose(slots, cluster, asked.wishes, gpu, ranks, spot.fitted.nodes, asked.hints)
     missing += [slot for slot in chosen.missing if slot.slot not in {each.slot for each in missing}]
     spot, reasons = _by_processes(spot, nodes, chosen, asked)
@@ -102,6 +103,15 @@ def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lac
     return _plan(asked, spot, nodes, chosen, assumed)
 
 
+def _other_makers(asked: Asked, spot: Spot) -> list[Missing]:
+    """Return the question for other GPUs, or another library, where NCCL or CUDA was said and the GPUs are Intel's."""
+    if "nccl" not in asked.wishes or not spot.kinds or any(kind.gpu_vendor != "intel" for kind in spot.kinds):
+        return []
+    able = tuple(kind.name for kind in asked.cluster.site.kinds if kind.gpus and kind.gpu_vendor != "intel")
+    says = "%s nodes have Intel GPUs, where NCCL and CUDA do not run: the program uses xccl there" % spot.kinds[0].name
+    return [Missing("gpu", says + ("; or say other nodes" if able else ""), (spot.kinds[0].name, *able))]
+
+
 def _by_processes(
     spot: Spot, nodes: int | None, chosen: choice.Chosen, asked: Asked
 ) -> tuple[Spot, tuple[Assumed, ...]]:
@@ -110,7 +120,8 @@ def _by_processes(
     Raises `Refused` where other numbers were said.
     """
     processes = chosen.paradigm.processes
-    if processes == "gpu" or processes == "node" and "ranks_per_node" in asked.said:
+    each = "ranks_per_node" in asked.said or "rank-a-gpu" in asked.wishes
+    if processes == "gpu" or processes == "node" and each:
         return spot, ()
     if (nodes or 1) * (asked.said.number("ranks_per_node") or 1) > 1 and processes == "one":
         raise Refused(

@@ -23,6 +23,7 @@ def settle(
     """
     if not cluster.site.kinds:
         return _undescribed(job, cluster)
+    wishes = wishes & _OF_PLACES
     _within_qos(job, slots.text("qos"), cluster)
     name = places.named(slots, cluster)
     if name:
@@ -30,6 +31,7 @@ def settle(
     return _derived(job, cluster, wishes, earlier)
 
 
+_OF_PLACES = frozenset(("debug", "interactive", "preempt", "shared"))
 MOST_ON_ONE = 8  # GPUs: nodes with more are rare, and the scheduler refuses at once what a node does not have
 
 
