@@ -11,7 +11,8 @@ from maple_agents.ask import sites
 from maple_agents.ask.submission import GENERIC
 from maple_agents.diagnose.gather.cases import is_of_pbs, with_status
 from maple_agents.diagnose.tell import page
-from maple_agents.diagnose.tell.next_steps import filled, louder, new, steps
+from maple_agents.diagnose.tell.further_evidence import SIGNS, louder
+from maple_agents.diagnose.tell.next_steps import filled, new, steps
 from maple_agents.diagnose.tell.page_rows import step
 from maple_agents.diagnose.tell.site_help import _OF_CAUSE, OWN_PACKAGES, here
 from maple_agents.diagnose.values import Case, Cause, Diagnosis, Ended, Evidence, LogFile
@@ -101,7 +102,7 @@ def test_what_to_do_where_it_is_not() -> None:
     log = LogFile("/x/slurm-7.out", "both")
     told = list(steps(diagnosis("unknown", sites.load("ncsa-delta"), script=b"srun x\n", missing=("a: gone",))))
     assert told[0] == "if it wrote elsewhere, name the file: maple-fix 7 --log FILE"
-    assert told[1].startswith("run it again with more output: export PYTHONUNBUFFERED=1 ") and "set -x" in told[1]
+    assert told[1].startswith("run it again with more output: export PYTHONUNBUFFERED=1; set -x")
     assert told[2].startswith("ask the help desk of NCSA and send this page") and told[2].endswith(
         ": maple-fix 7 > 7.txt"
     )
@@ -128,17 +129,37 @@ def test_a_job_that_goes_on_has_no_cause_yet(state: str, site: Site, said: str) 
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        (b"export NCCL_DEBUG=INFO PYTHONUNBUFFERED=1\nset -x\n",
-         "export PYTHONFAULTHANDLER=1 TORCH_DISTRIBUTED_DEBUG=DETAIL"),
-        (b"export PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1 TORCH_DISTRIBUTED_DEBUG=DETAIL NCCL_DEBUG=INFO\n", "set -x"),
+        (b"export NCCL_DEBUG=INFO PYTHONUNBUFFERED=1\nset -x\n", "export PYTHONFAULTHANDLER=1"),
+        (b"export PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1 NCCL_DEBUG=INFO\n", "set -x"),
         (b"export HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz0123456789\nPYTHONUNBUFFERED=1 NCCL_DEBUG=INFO\n",
-         "export PYTHONFAULTHANDLER=1 TORCH_DISTRIBUTED_DEBUG=DETAIL"),
+         "export PYTHONFAULTHANDLER=1"),
     ],
     ids=["some", "all but the trace", "a secret"],
 )  # fmt: skip
 def test_what_makes_a_job_say_more(script: bytes, said: str) -> None:
     """What the script says already is not told again, and no trace is asked for that would tell a secret."""
-    assert louder(diagnosis("unknown", script=script).case) == said
+    loud = [sign for sign in SIGNS if {"PYTHONFAULTHANDLER=1", "NCCL_DEBUG=INFO"}.intersection(sign.settings)]
+    assert louder(diagnosis("unknown", script=script).case, loud) == said
+
+
+@pytest.mark.parametrize(
+    ("line", "ended", "wanted", "not_wanted"),
+    [
+        ("/tmp/job7/slurm_script: line 9: 2211 Killed python a.py", Ended("7", "failed"), "sacct -j 7", "NCCL_DEBUG"),
+        ("", Ended("7", "failed", 137), "sacct -j 7", "NCCL_DEBUG"),
+        ("Segmentation fault (core dumped)", Ended("7", "failed", 139), "PYTHONFAULTHANDLER=1", "NCCL_DEBUG"),
+        ("NCCL INFO Bootstrap : Using eth0", Ended("7", "timeout"), "NCCL_DEBUG=INFO", "FAULTHANDLER"),
+        ("", Ended("7", "timeout"), "py-spy dump", "NCCL_DEBUG"),
+        ("exitcode  : 1 (pid: 9)\nerror_file: <N/A>", Ended("7", "failed", 1), "--redirects 3", "NCCL_DEBUG"),
+        ("ValueError: what is this", Ended("7", "failed", 1), "on one GPU", "NCCL_DEBUG"),
+    ],
+)
+def test_unknown_says_what_would_tell(line: str, ended: Ended, wanted: str, not_wanted: str) -> None:
+    """By what the log shows, not the same for all."""
+    asked = diagnosis("unknown", ended=ended)
+    asked = replace(asked, excerpt=(Evidence("/x/7.out", 3, line),) if line else ())
+    told = "\n".join(steps(asked))
+    assert wanted in told and not_wanted not in told
 
 
 def test_a_step_with_a_command_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from ...ask.submission import GENERIC
 from ...base.difference import unified
 from ..fix.registry import whole
 from ..values import Case, Cure, Diagnosis
+from .further_evidence import further_evidence
 from .page_rows import short
 from .safe import safe_lines, safe_script
 
@@ -72,9 +73,6 @@ def _is_in(step: str, words_above: set[str]) -> bool:
 # What one can do where the log does not tell the cause: show more of the job, look it up, ask people, say it later.
 
 GOING_ON = ("pending", "running")
-_LOUD = (
-    "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "TORCH_DISTRIBUTED_DEBUG=DETAIL", "NCCL_DEBUG=INFO",
-)  # fmt: skip
 
 
 def steps(diagnosis: Diagnosis) -> Iterator[str]:
@@ -89,7 +87,7 @@ def steps(diagnosis: Diagnosis) -> Iterator[str]:
         yield from _waiting(case, call)
         return
     yield from _more(case, call)
-    yield "run it again with more output: %s" % louder(case)
+    yield from (filled(step, diagnosis) for step in further_evidence(diagnosis))
     yield "ask %s and send this page; secrets in it are masked%s" % (
         _people(case), ": %s > %s.txt" % (call, case.ended.id) if case.ended.id else ""
     )  # fmt: skip
@@ -116,16 +114,6 @@ def _more(case: Case, call: str) -> Iterator[str]:
         yield "if it wrote elsewhere, name the file: %s --log FILE" % call
     if case.asked is None:
         yield "add its script, so that its launch lines are checked: --script FILE"
-
-
-def louder(case: Case) -> str:
-    """Return the lines that make a job tell more and that its script does not hold; no trace where it has secrets."""
-    script = (case.asked.script if case.asked is not None else None) or b""
-    names = [setting for setting in _LOUD if setting.partition("=")[0].encode() not in script]
-    line = ["export " + " ".join(names)] if names else []
-    if script and b"set -x" not in script and safe_script(script) == script:
-        line.append("set -x")
-    return "; ".join(line) or "on one node, where the error may show sooner"
 
 
 def _people(case: Case) -> str:

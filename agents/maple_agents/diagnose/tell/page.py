@@ -11,7 +11,7 @@ from ...base.quantities import elapsed
 from ...templates.knowledge import meanings
 from ..recognise.particulars import unsaid
 from ..values import Cause, Cited, Cure, Diagnosis, Ended
-from .next_steps import changed, changes, difference, filled, new, steps
+from .next_steps import GOING_ON, changed, changes, difference, filled, new, steps
 from .page_rows import head, lines, plain, say, short, step
 from .safe import safe_words
 from .site_help import OWN_PACKAGES, here
@@ -109,6 +109,8 @@ def _again(diagnosis: Diagnosis) -> None:
     """Print whether the job is worth running again: with a change, as it is, or not."""
     known = meanings().get(diagnosis.causes[0].cause)
     if known is None:
+        if diagnosis.causes[0].cause == "unknown" and diagnosis.case.ended.state not in GOING_ON:
+            say("run again: ", "with more output, as below; as it is it would tell no more", dim=True)
         return
     when = "after the change; as it is " if changed(diagnosis) else ""
     say("run again: ", "%s%s: %s" % (when, known.again, known.because), dim=True)
