@@ -60,6 +60,7 @@ def test_diagnosis() -> None:
     print(*by_class(rows), "", *in_all(rows), "", *left_out(rows), sep="\n")
     print("", "threads left out:", *reliability(rows), sep="\n")
     print("", "the entry that knows it left out as well:", *reliability(unseen(rows)), sep="\n")
+    print("", *abstaining(rows), sep="\n")
 
 
 def by_class(rows: Rows) -> Iterable[str]:
@@ -110,6 +111,31 @@ def left_out(rows: Rows) -> Iterable[str]:
     )
     for line, count in others.most_common():
         yield from ["  %2d %s" % (count, line)] if count else []
+
+
+def abstaining(rows: Rows) -> Iterable[str]:
+    """Yield, for each confidence from which a cause would be named at all, what is named rightly and wrongly: with the
+    thread left out, with the entry that knew it as well, and with its whole class, where every name is wrong.
+    """
+    failed = [(one, found) for one, found in rows if one.kind in ("failed", "hang")]
+    less = [(one, diagnosed(one, without(one.cause), voter.without(thread(one), cause=one.cause))) for one, _ in failed]
+    fewer = unseen(rows)
+    yield "named from %8s %8s %8s %8s %10s" % ("right", "wrong", "right", "wrong", "wrong")
+    yield "confidence %17s %17s %10s" % ("thread out", "entry out", "class out")
+    for least in (*BOUNDS[:-1], 0.975):
+        counts = [_named(part, least) for part in (failed, fewer, less)]
+        yield "%10.3f %8.1f %8.1f %8.1f %8.1f %8.1f %%" % (least, *counts[0], *counts[1], counts[2][1])
+
+
+def _named(rows: Rows, least: float) -> tuple[float, float]:
+    """Return the percentages of *rows* whose cause is named, and so sure, rightly and wrongly."""
+    named = [
+        verdict(one, found) == "right"
+        for one, found in rows
+        if found.causes[0].cause not in ("unknown", "none") and found.causes[0].confidence >= least
+    ]
+    total = len(rows) or 1
+    return 100 * sum(named) / total, 100 * (len(named) - sum(named)) / total
 
 
 def reliability(rows: Rows) -> Iterable[str]:

@@ -45,7 +45,7 @@ _WARNING = Screened(
 )
 # words that sound bad and are none: a metric, a count of none, an option or a name
 _HARMLESS = Screened(
-    r"\b(?:no|0|zero|without(?: any)?) (?:errors?|failures?|warnings?|exceptions?|failed)\b"
+    r"\b(?:no|0|zero|without(?: any)?) (?:errors?|failures?|warnings?|exceptions?|failed|corrupt(?:ed)?)\b"
     r"|\b(?:errors?|failed|failures?|exceptions?)\s*[:=]\s*0\b"
     r"|\b(?:mean|squared|absolute|val(?:idation)?|test|train(?:ing)?|relative|rms|reconstruction|prediction"
     r"|word|character|mse|mae|top-?\d)"
@@ -71,6 +71,8 @@ _PYTHON = re.compile(
     r"^(?:.*:\d+: )?\w*Warning: |^(?:Exception ignored in|warnings?\.warn\()"
     r"|^The node '[^']*' has failed to (?:shutdown|send a keep-alive heartbeat to) the rendezvous"  # a warning of torch
 )
+# libfabric:PID:TIME::cxi:…():253<warn> …, MIOpen(HIP): Warning [SQLiteBase] …
+_MARKED = re.compile(r"libfabric:\d+:[^<\s]{0,200}<(?P<word>\w{4,6})>|MIOpen\(\w+\): (?P<after>\w{4,7}) \[")
 _LEVELS = {
     "debug": Severity.NOTE, "trace": Severity.NOTE, "info": Severity.NOTE, "note": Severity.NOTE,
     "notice": Severity.NOTE,
@@ -109,5 +111,8 @@ def _level(words: str) -> Severity | None:
     match = _SAID.match(words) or _KEYED.search(words[:400])
     if match is not None:
         return _LEVELS.get(match["word"].lower())
+    marked = _MARKED.match(words)
+    if marked is not None:
+        return _LEVELS.get((marked["word"] or marked["after"]).lower())
     spread = _SPREAD.search(words[:80])
     return _LEVELS[(spread["word"] or spread["dashed"]).lower()] if spread else None
