@@ -149,3 +149,24 @@ def test_a_route_is_named_where_it_leads_to_the_queue_that_was(nodes: bytes, tim
     decision = decide(asked, sites.load("alcf-polaris"))
     assert any(finding.code == "MPL202" and finding.proven for finding in decision.findings)
     assert (made(decision) is not None) == done
+
+
+@pytest.mark.parametrize(
+    ("site", "head", "words", "becomes"),
+    [
+        ("olcf-frontier", b"#SBATCH -A abc123 -p batch -N4 -t 06:00:00", b"-p batch", b"-p extended"),
+        ("tacc-vista", b"#SBATCH -p gh-dev -N4 -n4 -t 06:00:00", b"-p gh-dev", b"-p gh"),
+        ("sdsc-expanse", b"#SBATCH -A abc123 -p gpu-debug -N1 --gpus=4 -t 01:00:00", b"-p gpu-debug", None),
+        ("tacc-lonestar6", b"#SBATCH -p gpu-h100 -N2 -n2 -t 10", b"-p gpu-h100", None),
+        ("olcf-frontier", b"#SBATCH -A abc123 -p batch -N4 -t 30:00:00", b"-p batch", None),
+    ],
+)
+def test_the_only_place_that_takes_all_that_is_asked_for_is_named_unasked(
+    site: str, head: bytes, words: bytes, becomes: bytes | None
+) -> None:
+    """Not one that may take the job away again, nor one of other nodes, nor where even that asks for less."""
+    source = b"#!/bin/bash\n" + head + b"\nsrun hostname\n"
+    decision = decided(source, site=sites.load(site))
+    assert any(finding.code == "MPL206" and finding.proven for finding in decision.findings)
+    expected = source.replace(words, becomes) if becomes is not None else None
+    assert made(decision) == expected

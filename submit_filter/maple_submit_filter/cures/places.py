@@ -16,7 +16,19 @@ from ..types.settings import Setting
 from .option_edits import Change, restate, say
 
 # Rows for a purpose that no job of this kind states: they end sooner, may be taken away, or cost more.
-_FOR_A_PURPOSE = ("debug", "dev", "interactive", "preempt", "test", "premium", "realtime", "overrun", "urgent", "vis")
+_FOR_A_PURPOSE = (
+    "debug",
+    "dev",
+    "interactive",
+    "preempt",
+    "test",
+    "premium",
+    "realtime",
+    "overrun",
+    "urgent",
+    "vis",
+    "demand",
+)
 
 
 class Needs(NamedTuple):
@@ -58,7 +70,27 @@ def moves(job: Job, site: Site, needs: Needs, kinds: Tuple[str, ...], why: str, 
 
 
 def _is_usual(row: Partition) -> bool:
-    return not any(word in row.name.lower() for word in _FOR_A_PURPOSE)
+    return not for_a_purpose(row)
+
+
+def for_a_purpose(row: Partition) -> bool:
+    """Return whether a row is there for trials, ends sooner, may be taken away, or costs more."""
+    return any(word in row.name.lower() for word in _FOR_A_PURPOSE)
+
+
+def has_a_price(row: Partition) -> bool:
+    """Return whether a row costs more than others, or may take the job away again."""
+    return any(word in row.name.lower() for word in ("preempt", "premium", "realtime", "urgent", "overrun", "demand"))
+
+
+def alike(site: Site, row: Partition) -> List[Partition]:
+    """Return the other rows that one may name for the same nodes, given in the same way."""
+    return [
+        other
+        for other in site.partitions
+        if other.sure and other.name != row.name and not other.routed and not other.constraint
+        and (other.selector, other.node_kinds, other.shared) == (row.selector, row.node_kinds, row.shared)
+    ]  # fmt: skip
 
 
 def _takes(row: Partition, site: Site, needs: Needs, kinds: Tuple[str, ...]) -> bool:
@@ -110,6 +142,13 @@ def open_to(site: Site, nodes: Optional[int], seconds: Optional[int]) -> List[Pa
     """
     behind = [partition for partition in site.partitions if partition.selector == "queue" and partition.routed]
     return [partition for partition in behind if not partition.sure or _fits(partition, nodes, seconds)]
+
+
+def takes(row: Partition, nodes: int, seconds: int) -> bool:
+    """Return whether a row surely takes so many nodes for so long; what is said of sizes of jobs counts."""
+    longest = [size.max_walltime for size in row.sizes if size.min_nodes <= nodes <= size.max_nodes]
+    most = max(longest) if longest else row.max_walltime
+    return most is not None and seconds <= most and _fits(row, nodes, None)
 
 
 def _fits(queue: Partition, nodes: Optional[int], seconds: Optional[int]) -> bool:

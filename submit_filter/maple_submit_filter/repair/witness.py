@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import FrozenSet, Iterator, Optional, Sequence, Set
 
-from ..cures.places import open_to, route, usual
+from ..cures.places import alike, for_a_purpose, has_a_price, open_to, route, takes, usual
 from ..launchers.registry import AGENTS
 from ..plan.declared_worlds import NODES, WORKERS, filling, lost
 from ..request.scheduler_words import is_pbs
@@ -248,7 +248,9 @@ PLACES = ("constraint", "partition", "queue")
 def is_only(name: str, old: Optional[Setting], new: Setting, start: State, site: Site) -> bool:
     """Return whether *new* is the one value of the option *name* that the job as it was submitted can mean."""
     if name == "queue":
-        return old is not None and _leads_to(old, new, start, site)
+        return old is not None and (_leads_to(old, new, start, site) or _takes_alone(name, old, new, start, site))
+    if name == "partition" and old is not None:
+        return _takes_alone(name, old, new, start, site)
     if is_pbs(start.job) or not _gpus(start):
         return False
     if name == "constraint":
@@ -269,6 +271,30 @@ def _leads_to(old: Setting, new: Setting, start: State, site: Site) -> bool:
     leads, walltime = route(site), start.job.settings.value("walltime") or b""
     rows = open_to(site, start.plan.allocation.nodes, select.seconds(walltime))
     return leads is not None and leads.name.encode() == new.value and [row.name.encode() for row in rows] == [old.value]
+
+
+def _takes_alone(name: str, old: Setting, new: Setting, start: State, site: Site) -> bool:
+    """Return whether one place alone takes all that a refused request asks for, on the nodes of the one it names.
+
+    Places for a purpose are no choice of a job whose own has none.
+    """
+    nodes, seconds = start.plan.allocation.nodes, _seconds(start.job)
+    row = next((row for row in site.partitions if (row.selector, row.name.encode()) == (name, old.value)), None)
+    if row is None or row.routed or not row.sure or not nodes or not seconds or takes(row, nodes, seconds):
+        return False
+    found = [other for other in alike(site, row) if takes(other, nodes, seconds) and not has_a_price(other)]
+    if not for_a_purpose(row):
+        found = [other for other in found if not for_a_purpose(other)]
+    pays = all((other.account_ending, for_a_purpose(other)) == (row.account_ending, False) for other in found)
+    return pays and [other.name.encode() for other in found] == [new.value]
+
+
+def _seconds(job: Job) -> Optional[int]:
+    if is_pbs(job):
+        from ..request.pbs import select
+
+        return select.seconds(job.settings.value("walltime") or b"")
+    return values.seconds(job.settings.value("time") or b"")
 
 
 def _only_feature(feature: str, start: State, site: Site) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterator, List, Optional
 
 from ...cures.option_edits import at, restate
-from ...cures.places import moves, needs_of
+from ...cures.places import alike, for_a_purpose, has_a_price, moves, needs_of
 from ...request.scheduler_words import is_pbs, option
 from ...request.slurm import values
 from ...site.facts import Partition, Site
@@ -29,8 +29,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   Slurm says: Requested time limit is invalid; where the site does not enforce limits at submission the job
            stays pending with PartitionTimeLimit or PartitionNodeLimit. qsub says: Job violates queue and/or server
            resource limits. A routing queue may take a job that none of the queues behind it takes: qsub prints an
-           id, and the job vanishes. Maple offers the only other partition, QOS or queue with such nodes that takes
-           the request, or less of it where that is the one change to be made; where several take it, it names them.
+           id, and the job vanishes. Maple offers the other partitions, QOS or queues with such nodes that take
+           the request, those of the same purpose first, or less of it where that is the one change to be made. Where
+           one alone takes all that is asked for, on the same nodes, it is named unasked.
     """
     if not judged(job, site):
         return
@@ -140,9 +141,8 @@ def _said(job: Job) -> Optional[Setting]:
 
 def _finding(job: Job, site: Site, name: str, says: str, row: Limit, value: bytes) -> Finding:
     setting, others = job.settings.get(name), _roomier(job, site, row.row)
-    fixes = [_moved(job, row.row, others[0])] if len(others) == 1 else []
+    fixes = [_moved(job, row.row, other) for other in others[:4]]
     fixes.append(_with(job, setting, value))
-    fixes += [_moved(job, row.row, other) for other in others[:4]] if len(others) > 1 and not value else []
     fixes += _within(job, site, row.row) if not others and not value else []
     if not others and not is_pbs(job) and row.row.node_kinds:
         needs = needs_of(job, _gpus(job) or _gpus_of(row.row, site))
@@ -168,17 +168,9 @@ def _gpus(job: Job) -> Optional[int]:
 def _roomier(job: Job, site: Site, row: Partition) -> List[str]:
     """Return the names that could stand in place of the row's: the same nodes, given in the same way, and enough."""
     least, most = _wanted(job, site), _most(job, site)
-    return [partition.name for partition in _alike(site, row) if _takes(partition, least, most, _seconds(job))]
-
-
-def _alike(site: Site, row: Partition) -> List[Partition]:
-    """Return the other rows that one may name for the same nodes, given in the same way."""
-    return [
-        partition
-        for partition in site.partitions
-        if partition.sure and partition.name != row.name and not partition.routed and not partition.constraint
-        and (partition.selector, partition.node_kinds, partition.shared) == (row.selector, row.node_kinds, row.shared)
-    ]  # fmt: skip
+    ordered = sorted(alike(site, row), key=lambda other: (
+        has_a_price(other), for_a_purpose(other) != for_a_purpose(row)))  # fmt: skip
+    return [partition.name for partition in ordered if _takes(partition, least, most, _seconds(job))]
 
 
 def _takes(row: Partition, least: Optional[int], most: Optional[int], time: Optional[int]) -> bool:
@@ -193,7 +185,7 @@ def _takes(row: Partition, least: Optional[int], most: Optional[int], time: Opti
 def _within(job: Job, site: Site, row: Partition) -> List[Optional[Fix]]:
     """Return the changes to another name, with the time or the nodes that it gives where one of both is too much."""
     nodes, time, made = _most(job, site), _seconds(job), []
-    for other in _alike(site, row):
+    for other in alike(site, row):
         if nodes is None or (other.min_nodes or 0) > nodes:
             continue
         shorter = other.max_walltime if other.max_walltime and time and time > other.max_walltime else None
