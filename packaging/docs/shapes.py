@@ -19,8 +19,13 @@ import typing_extensions
 from maple_agents.cli import forecast, shapes
 from maple_agents.cli.history import answers as history
 from maple_agents.cli.new import handover
+from maple_agents.cli.templates import pages
 from maple_agents.progress import shapes as progress
 from maple_agents.scheduling import answer as replay
+from maple_agents.templates import catalogue
+from maple_agents.verify import report as verify
+from maple_daemon.cli import documents, memory_admin, site
+from maple_daemon.install.refusals import Check
 from maple_daemon.install.report import shapes as report
 from pydantic import Field, TypeAdapter
 
@@ -35,6 +40,12 @@ SHAPES: dict[str, Any] = {
     "progress": Union[progress.Whole, progress.Jobs, progress.Answered],
     "report": report.Report,
     "replay": replay.Answer,
+    "verify": verify.Answers,
+    "templates": Union[pages.OfSite, pages.All, catalogue.Export],
+    "site": Union[site.Sites, site.Revisions],
+    "doctor": list[Check],
+    "docs": documents.Answers,
+    "memory": Union[memory_admin.Checked, memory_admin.Corrections],
 }
 BLOCK = re.compile(r"(<!-- shape (\w+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 WIDE = 120

@@ -22,6 +22,7 @@ from tests.daemon.asking import ask
 from tests.daemon.ending import Cluster, verdict_of
 from tests.daemon.serving import WRONG
 from tests.daemon.store.jobs import outcome, record
+from tests.json_shapes import fits
 
 NAME = "torchrun-over-srun"
 CANARY = "kanarienvogel"
@@ -78,6 +79,7 @@ def store(settings: str, tmp_path: Any) -> Iterator[Store]:
 def test_what_three_users_have_in_common_is_listed(settings: str, store: Store) -> None:
     """And nothing of two; a higher number hides more, a lower one is refused."""
     told = json.loads(run("list", "--config", settings, "--json").output)
+    fits("memory", told)
     rows = [(one["code"], one["concerns"], one["users"], one["ran"], one["failed"]) for one in told["candidates"]]
     assert sorted(rows) == [
         ("MPL304", "rule", 4, 11, 1),

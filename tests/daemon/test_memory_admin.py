@@ -18,6 +18,7 @@ from maple_daemon.store.protocol import Store
 
 from tests.daemon.serving import WRONG, Daemon, request
 from tests.daemon.store.jobs import record, version
+from tests.json_shapes import fits
 
 LATE = 4e9  # long after any clock
 
@@ -111,6 +112,7 @@ def test_check_says_sound_or_what_is_wrong(settings: str, store: Store, tmp_path
     done = run("check", "--config", settings, "--json")
     assert done.exit_code == 1
     told = json.loads(done.output)
+    fits("memory", told)
     assert told["wrong"] and told["laid_aside"] == [] and told["store"] == str(tmp_path / "memory.db")
     assert (tmp_path / "memory.db").exists()
 

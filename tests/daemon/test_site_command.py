@@ -13,6 +13,8 @@ from maple_daemon.sites.show import page
 from maple_submit_filter.site.facts import GENERIC_SLURM
 from maple_submit_filter.site.snapshot import from_snapshot
 
+from tests.json_shapes import fits
+
 
 def maple_site(*words: object) -> Result:
     return CliRunner().invoke(site, [str(word) for word in words])
@@ -142,6 +144,7 @@ def test_list_marks_the_site_we_are_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NERSC_HOST", "perlmutter")
     assert "* nersc-perlmutter  (detected by " in maple_site("list").output
     told = json.loads(maple_site("list", "--json").output)
+    fits("site", told)
     assert (told["here"], told["sites"]) == ("nersc-perlmutter", sites.ids()) and "detected" in told["known_by"]
 
 

@@ -13,6 +13,8 @@ from maple_daemon.install import doctor
 from maple_daemon.install.refusals import Check
 from maple_daemon.install.release import releases, sources
 
+from tests.json_shapes import fits
+
 
 def states(cluster, *words):
     """Return the names of all checks by state."""
@@ -127,6 +129,7 @@ def test_each_fault_is_found_and_only_it(installed, fault):
     break_it(installed)
     assert states(installed)["wrong"] == expected
     checks = json.loads(installed.admin("doctor", "--json").output)
+    fits("doctor", checks)
     assert all(check["todo"] for check in checks if check["state"] == "wrong")
     table = installed.admin("doctor")
     assert table.exit_code == 1 and table.output.count("WRONG") >= len(expected)

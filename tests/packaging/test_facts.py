@@ -12,6 +12,8 @@ from maple_agents.ask import sites
 from maple_daemon.cli.site import site
 from maple_submit_filter.host import configuration
 
+from tests.json_shapes import fits
+
 
 def maple_site(*words: object) -> Result:
     return CliRunner().invoke(site, [str(word) for word in words])
@@ -142,4 +144,5 @@ def test_facts_that_were_gone_back_from_are_the_same_revision_again(served, mine
     assert maple_site("rollback", "--prefix", served.prefix).exit_code == 0
     assert maple_site("apply", mine, "--prefix", served.prefix).exit_code == 0
     there = json.loads(maple_site("revisions", "--prefix", served.prefix, "--json").output)
+    fits("site", there)
     assert there["in_force"] == 2 and len(there["revisions"]) == 2

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from maple_submit_filter.launchers.registry import OVER
 from maple_submit_filter.site.facts import Site
@@ -59,7 +59,24 @@ def launch_words(launch_file: LaunchFile, environment: Environment | None, ranks
     return [" ".join([outer, *_site_words(launch_file, environment, ranks_per_node)]), inner]
 
 
-def exported() -> dict[str, Any]:
+class Start(TypedDict):
+    """A launch template that starts a paradigm on a site, with the revision of what they make together."""
+
+    launch: str
+    revision: str
+
+
+class Export(TypedDict):
+    """Every part by kind and name, with the keys of its file, and by site and paradigm what starts it there."""
+
+    paradigms: dict[str, dict[str, Any]]
+    launches: dict[str, dict[str, Any]]
+    environments: dict[str, dict[str, Any]]
+    models: dict[str, dict[str, Any]]
+    sites: dict[str, dict[str, list[Start]]]
+
+
+def exported() -> Export:
     """Return every part by kind and name, and what they make: for each site the launches of each paradigm.
 
     The order is always the same, and nothing in it depends on where the files lie. Raises `ValueError`, `OSError`.
@@ -74,7 +91,7 @@ def exported() -> dict[str, Any]:
     }
 
 
-def compositions(site_id: str, among: Sequence[LaunchFile] | None = None) -> dict[str, Any]:
+def compositions(site_id: str, among: Sequence[LaunchFile] | None = None) -> dict[str, list[Start]]:
     """Return, by paradigm, the launch templates that start it on the site, the best first, each with its revision."""
     here = described(site_id)
     known = {name: paradigms.load(name) for name in paradigms.names()}

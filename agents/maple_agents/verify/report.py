@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NotRequired, Optional, TypedDict, Union
 
 from ..ask.verified import records
 from ..ask.verified.records import SCHEMA, Inputs, as_table, digest, of_files
@@ -15,6 +15,118 @@ from .run.runs import Run
 from .verification import Verified, Wanted
 
 RANKS_AT_MOST = 4096  # of one launch line, in JSON; 64 in a record
+Error = TypedDict("Error", {"class": str, "says": str})
+
+
+class Reason(TypedDict):
+    """What broke, and what to do; *line* of the script, *ranks* and *hosts* that it is about."""
+
+    kind: str
+    says: str
+    remedy: str
+    line: Optional[int]
+    ranks: list[int]
+    hosts: list[str]
+
+
+class Unwise(TypedDict):
+    """What did not break and will cost time."""
+
+    line: Optional[int]
+    says: str
+
+
+class Otherwise(TypedDict):
+    """A value of a process that came otherwise than foretold."""
+
+    what: str
+    planned: str
+    real: str
+    host: str
+    rank: Optional[int]
+
+
+class Compared(TypedDict):
+    """How many values there were to compare, and how many of them the plan knew."""
+
+    values: int
+    known: int
+
+
+Rank = TypedDict(
+    "Rank",
+    {
+        "rank": Optional[int], "local_rank": Optional[int], "world_size": Optional[int], "host": str,
+        "master": Optional[str], "port": Optional[int], "from": Optional[str], "gpus": Optional[list[str]],
+        "cpus": Optional[str], "backend": Optional[str], "phase": str, "ok": Optional[bool], "error": Optional[Error],
+        "bytes_per_second": dict[str, int], "seconds": Optional[float],
+    },
+)  # fmt: skip
+
+
+class Step(TypedDict):
+    """A launch line: how many processes were due, how many came, and what each said."""
+
+    line: int
+    launchers: list[str]
+    miniapp: str
+    due: Optional[int]
+    came: int
+    ranks: list[Rank]
+
+
+class Seconds(TypedDict):
+    """How long it took: in the queue, until all ranks had reported, all of it, and Maple's own part."""
+
+    queue: Optional[float]
+    reported: Optional[float]
+    total: Optional[float]
+    ours: Optional[float]
+
+
+class Report(TypedDict):
+    """A verification; a record holds it too."""
+
+    site: str
+    scheduler: str
+    job: Optional[str]
+    nodes: list[str]
+    miniapps: list[str]
+    result: str
+    reasons: list[Reason]
+    warnings: list[Unwise]
+    differences: list[Otherwise]
+    compared: Compared
+    aside: list[int]
+    steps: list[Step]
+    seconds: Seconds
+    kept: Optional[str]
+
+
+class Named(Report):
+    """A verification of a script or a template, with the record that is kept."""
+
+    name: str
+    site_known_by: str
+    record: Optional[str]
+
+
+class Answer(Named):
+    """What `maple verify --json` prints. *explained*: by maple-fix, of one that failed; *written*: the fixed copy."""
+
+    explained: NotRequired[dict[str, Any]]
+    written: NotRequired[Optional[str]]
+
+
+class NoAnswer(TypedDict):
+    """Of a template that could not be verified."""
+
+    name: str
+    result: str
+    says: str
+
+
+Answers = Union[Answer, list[Union[Answer, NoAnswer]]]
 
 
 def inputs_of(wanted: Wanted, made: Verified, template: str = "", revision: int = 0, composition: str = "") -> Inputs:
@@ -32,7 +144,7 @@ def inputs_of(wanted: Wanted, made: Verified, template: str = "", revision: int 
     )
 
 
-def as_json(wanted: Wanted, made: Verified, ranks_at_most: int = RANKS_AT_MOST) -> dict[str, Any]:
+def as_json(wanted: Wanted, made: Verified, ranks_at_most: int = RANKS_AT_MOST) -> Report:
     """Return what `maple verify --json` prints; what is not known is None."""
     verdict = made.verdict
     names = Names(tuple(made.job.nodes) if made.job else (), made.job.id if made.job else "")
@@ -51,7 +163,13 @@ def as_json(wanted: Wanted, made: Verified, ranks_at_most: int = RANKS_AT_MOST) 
             for reason in verdict.reasons
         ],
         "warnings": [{"line": warning.line, "says": warning.says} for warning in verdict.warnings],
-        "differences": [difference.__dict__ for difference in verdict.differences],
+        "differences": [
+            {
+                "what": difference.what, "planned": difference.planned, "real": difference.real,
+                "host": difference.host, "rank": difference.rank,
+            }
+            for difference in verdict.differences
+        ],
         "compared": {"values": verdict.values, "known": verdict.known},
         "aside": list(made.aside),
         "steps": [_step(run, names, ranks_at_most) for run in made.runs],
@@ -83,7 +201,7 @@ def frameworks(runs: Sequence[Run]) -> dict[str, str | None]:
     return {str(name): None if value is None else str(value) for name, value in versions.items()}
 
 
-def _step(run: Run, names: Names, most: int) -> dict[str, Any]:
+def _step(run: Run, names: Names, most: int) -> Step:
     pairs = compare(run.step, run.facts, names).pairs
     return {
         "line": run.step.line,
@@ -95,7 +213,7 @@ def _step(run: Run, names: Names, most: int) -> dict[str, Any]:
     }
 
 
-def _rank(fact: Fact) -> dict[str, Any]:
+def _rank(fact: Fact) -> Rank:
     seen = fact.visible()
     return {
         "rank": fact.rank, "local_rank": fact.local_rank, "world_size": fact.world_size, "host": fact.host,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Tuple
+from typing import TYPE_CHECKING, Tuple, TypedDict, Union
 
 import click
 from maple_agents.base import json_output
@@ -13,11 +13,38 @@ from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
 from maple_agents.diagnose.tell.safe import safe
 
+if TYPE_CHECKING:
+    from maple_agents.diagnose.documents.folders import Document
+    from maple_agents.diagnose.documents.passages import Piece
+
 SHOWN = 200  # characters of a passage that was found
 everybody_option = click.option(
     "--everybody/--own", "everybody", default=None,
     help="The site's documents, or one's own.  [default: the site's for root, else one's own]",
 )  # fmt: skip
+
+
+class Kept(TypedDict):
+    """A document that failures are searched with. *added*: since 1970; *own*: not the site's."""
+
+    source: str
+    passages: int
+    added: float
+    sha256: str
+    own: bool
+
+
+class Passage(TypedDict):
+    """A passage that shares words with what was asked. *line*: 0 is not known; *fit*: from 1 on it is shown."""
+
+    file: str
+    line: int
+    heading: str
+    text: str
+    fit: float
+
+
+Answers = Union[list[Kept], list[Passage]]
 
 
 @click.group(cls=Group)
@@ -77,9 +104,7 @@ def list_(as_json: bool) -> None:
 
     added = sorted(documents.every(), key=lambda document: document.source)
     if as_json:
-        rows = [{"source": safe(kept.source), "passages": len(kept.pieces), "added": kept.added, "sha256": kept.sha256,
-                 "own": kept.own} for kept in added]  # fmt: skip
-        json_output.echo(rows)
+        json_output.echo([_kept(document) for document in added])
         return
     if not added:
         click.echo("no documents; maple admin docs add PATH keeps some")
@@ -132,9 +157,7 @@ def search(words: Tuple[str, ...], most: int, as_json: bool) -> None:
 
     match = installed().search(" ".join(words), most)
     if as_json:
-        rows = [{"file": safe(document.source), "line": piece.line, "heading": safe(piece.heading),
-                 "text": safe(piece.text), "fit": round(fit, 2)} for document, piece, fit in match]  # fmt: skip
-        json_output.echo(rows)
+        json_output.echo([_passage(document, piece, fit) for document, piece, fit in match])
         return
     if not match:
         click.echo("nothing")
@@ -154,3 +177,17 @@ def _folder(everybody: bool | None) -> str:
     if mine is None:
         raise Complaint("there is no home folder", "set HOME, or say --everybody")
     return mine
+
+
+def _kept(document: "Document") -> Kept:
+    return {
+        "source": safe(document.source), "passages": len(document.pieces), "added": document.added,
+        "sha256": document.sha256, "own": document.own,
+    }  # fmt: skip
+
+
+def _passage(document: "Document", piece: "Piece", fit: float) -> Passage:
+    return {
+        "file": safe(document.source), "line": piece.line, "heading": safe(piece.heading), "text": safe(piece.text),
+        "fit": round(fit, 2),
+    }  # fmt: skip

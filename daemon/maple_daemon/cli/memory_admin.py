@@ -11,7 +11,7 @@ import pwd
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
 from maple_agents.base import json_output
@@ -27,6 +27,33 @@ if TYPE_CHECKING:
     from ..base.settings import Settings
     from ..install.report.shapes import Memory
     from ..store.protocol import Candidate, Store
+
+
+class Checked(TypedDict):
+    """Whether the service's memory is sound: what is wrong with it, and files that were laid aside as corrupt."""
+
+    store: str
+    wrong: list[str]
+    laid_aside: list[str]
+
+
+class Correction(TypedDict):
+    """How jobs ended for which a rule changed something. *concerns*: "template", "site" or "rule"."""
+
+    code: str
+    fact: str
+    users: int
+    ran: int
+    failed: int
+    concerns: str
+
+
+class Corrections(TypedDict):
+    """What changed jobs came to; *users*: how many have to agree."""
+
+    users: int
+    candidates: list[Correction]
+
 
 _PREFIX = "maple.prefix"  # where a command's context keeps it
 
@@ -131,7 +158,7 @@ def check(path: str, as_json: bool) -> None:
         wrong = store.check()
     aside = _laid_aside(settings.store)
     if as_json:
-        json_output.echo({"store": settings.store, "wrong": wrong, "laid_aside": aside})
+        json_output.echo(Checked(store=settings.store, wrong=wrong, laid_aside=aside))
     else:
         for line in wrong or ["sound"]:
             click.echo("%s: %s" % (settings.store, line))
@@ -238,8 +265,13 @@ def list_(path: str, as_json: bool) -> None:
     settings = settings_of(path)
     candidates = _candidates(settings)
     if as_json:
-        rows = [{**candidate._asdict(), "concerns": concerns(candidate)} for candidate in candidates]
-        json_output.echo({"users": settings.corrections.users, "candidates": rows})
+        rows = [
+            Correction(
+                code=row.code, fact=row.fact, users=row.users, ran=row.ran, failed=row.failed, concerns=concerns(row)
+            )
+            for row in candidates
+        ]
+        json_output.echo(Corrections(users=settings.corrections.users, candidates=rows))
         return
     if not candidates:
         click.echo("no correction yet that %d users agree on" % settings.corrections.users)

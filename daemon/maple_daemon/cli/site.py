@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Optional, TypedDict
 
 import click
 from maple_agents.ask import sites
@@ -30,6 +31,22 @@ from ..install.service import state
 from ..sites import snapshot
 from ..sites.show import differences, page
 from .prefix import FOUND, HELP, meant, plainly
+
+
+class Sites(TypedDict):
+    """The known sites, the one that we seem to be on, and from where that is known."""
+
+    here: Optional[str]
+    known_by: str
+    sites: list[str]
+
+
+class Revisions(TypedDict):
+    """What was applied to an installation, the newest last; *in_force*: its number, 0 as the release brought them."""
+
+    in_force: int
+    revisions: list[revisions.Revision]
+
 
 _SITE = click.argument("site", metavar="ID|FILE", shell_complete=completion.site_or_file)
 _TARGET = (
@@ -89,7 +106,7 @@ def list_(as_json: bool) -> None:
     now = here(None, "")
     known = None if now.how == GENERIC else now.id
     if as_json:
-        json_output.echo({"here": known, "known_by": now.why, "sites": sites.ids()})
+        json_output.echo(Sites(here=known, known_by=now.why, sites=sites.ids()))
         return
     for site_id in sites.ids():
         click.echo("%s %s%s" % (("*", site_id, "  (%s)" % now.why) if site_id == known else (" ", site_id, "")))
@@ -179,7 +196,7 @@ def revisions_(prefix: Path | None, as_json: bool) -> None:
     where = _must(prefix)
     revisions_made, now = revisions.known(_revisions(where))
     if as_json:
-        json_output.echo({"in_force": now, "revisions": revisions_made})
+        json_output.echo(Revisions(in_force=now, revisions=revisions_made))
         return
     click.echo("%s %4d  as the release brought them" % ("*" if not now else " ", 0))
     for revision in revisions_made:

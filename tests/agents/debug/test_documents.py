@@ -19,6 +19,7 @@ from maple_agents.diagnose.gather import by_files
 from maple_agents.diagnose.values import Diagnosis
 
 from tests.agents.debug.made import cause, diagnosis
+from tests.json_shapes import fits
 
 HANDBOOK = Path(__file__).parent / "handbook"
 SYMPTOMS = tomllib.loads((HANDBOOK / "symptoms.toml").read_text())["symptom"]
@@ -259,6 +260,7 @@ def test_the_command(maple: Callable[..., object], tmp_path: Path) -> None:
     said = maple("admin", "docs", "add", "--own", str(HANDBOOK))
     assert said.code == 0, said  # type: ignore[attr-defined]
     rows = json.loads(maple("admin", "docs", "list", "--json").out)  # type: ignore[attr-defined]
+    fits("docs", rows)
     assert sorted(os.path.basename(one["source"]) for one in rows) == [
         "network.md",
         "running.html",
@@ -266,6 +268,7 @@ def test_the_command(maple: Callable[..., object], tmp_path: Path) -> None:
         "storage.rst",
     ]
     found = json.loads(maple("admin", "docs", "search", "--json", "Disk quota exceeded").out)  # type: ignore[attr-defined]
+    fits("docs", found)
     assert found[0]["heading"].endswith("Quotas")
     assert found[0]["fit"] > 1
     refused = maple("admin", "docs", "add", "--own", "/etc/hosts\x1b[31m")

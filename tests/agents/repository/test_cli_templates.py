@@ -11,6 +11,8 @@ import pytest
 from maple_agents.ask import sites
 from maple_agents.templates import paradigms
 
+from tests.json_shapes import fits
+
 
 def test_list_names_every_kind_of_part(maple) -> None:  # type: ignore[no-untyped-def]
     said = maple("templates", "list")
@@ -22,6 +24,7 @@ def test_list_names_every_kind_of_part(maple) -> None:  # type: ignore[no-untype
 
 def test_list_of_a_site_begins_with_the_best(maple) -> None:  # type: ignore[no-untyped-def]
     said = json.loads(maple("templates", "list", "--site", "alcf-aurora", "--json").out)
+    fits("templates", said)
     assert said["site"] == "alcf-aurora"
     assert [one["launch"] for one in said["launches"]["accelerate-ddp"]][0] == "python-over-pals"
     assert "python-over-pals" in maple("templates", "list", "--site", "alcf-aurora").out
@@ -86,6 +89,7 @@ def test_lint_and_show_tell_of_a_wrong_file(maple, tmp_path, monkeypatch) -> Non
 
 def test_export_is_json(maple) -> None:  # type: ignore[no-untyped-def]
     said = json.loads(maple("templates", "export", "--json").out)
+    fits("templates", said)
     assert set(said) == {"paradigms", "launches", "environments", "models", "sites"}
     assert said["sites"]["tacc-vista"]["accelerate-ddp"][0]["launch"] == "accelerate-over-mpirun"
 

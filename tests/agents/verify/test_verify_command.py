@@ -15,6 +15,7 @@ import pytest
 from maple_agents.verify.run.workplace import PREFIX
 
 from tests.agents.verify.in_lab import Case, script
+from tests.json_shapes import fits
 from tests.lab import Lab
 
 MAPLE = str(Path(sys.executable).with_name("maple"))
@@ -88,6 +89,7 @@ def test_a_passed_script_is_shown_as_a_table_and_exits_with_0(called):
 def test_the_json_has_one_shape_and_the_record_the_same_verdict(called):
     code, out, err = called.call(RIGHT, 29010, "--json")
     told = json.loads(out)
+    fits("verify", told)
     assert (code, err) == (0, "")
     assert set(told) == {
         "name", "site", "site_known_by", "scheduler", "job", "nodes", "miniapps", "result", "reasons", "warnings",
@@ -153,6 +155,7 @@ def test_a_launch_template_that_passed_counts_as_verified_on_its_site(lab_of, tm
     )  # fmt: skip
     assert (said.returncode, said.stderr) == (0, "")
     (told,) = json.loads(said.stdout)
+    fits("verify", [told])
     assert (told["result"], len(told["steps"][0]["ranks"])) == ("passed", 8)
     for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, made.env[name])

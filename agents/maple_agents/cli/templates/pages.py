@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Optional, TypedDict, Union, cast
 
 from maple_submit_filter.answer.report import printable
 from pydantic import BaseModel
@@ -27,9 +27,59 @@ from ...base.drawing import WIDE, Branch, coloured, width
 from ...base.drawing import draw as draw_tree
 from ...templates.model_facts import fact
 
-Listed = dict[str, Any]
 Row = tuple[str, ...]
 _SEEN = {"site": "on the site", "lab": "in a lab of its shape", "doubles": "over doubles of its launcher"}
+
+
+class ListedParadigm(TypedDict):
+    """A way to divide a training, and who may start it."""
+
+    revision: int
+    title: str
+    launchers: list[str]
+
+
+class ListedEnvironment(TypedDict):
+    """A site's environment part."""
+
+    revision: int
+    internet: str
+
+
+class ListedFamily(TypedDict):
+    """A family of models."""
+
+    revision: int
+    title: str
+    members: list[str]
+
+
+class All(TypedDict):
+    """Every part by kind and name. Of a launch template: its revision, and what it is for."""
+
+    paradigms: dict[str, ListedParadigm]
+    launches: dict[str, dict[str, Any]]
+    environments: dict[str, ListedEnvironment]
+    models: dict[str, ListedFamily]
+
+
+class Start(TypedDict):
+    """A launch template that starts a paradigm on a site. *verified*: where the composition of today was seen to run:
+    at the "site", in a "lab" of its shape, over "doubles".
+    """
+
+    launch: str
+    revision: int
+    composition: str
+    verified: Optional[str]
+
+
+class OfSite(TypedDict):
+    """By paradigm the launch templates for a site, the best first, and the revision of its environment part."""
+
+    site: str
+    environment: Optional[int]
+    launches: dict[str, list[Start]]
 
 
 class Page(NamedTuple):
@@ -211,7 +261,7 @@ def _known_from(part: Any) -> list[Branch]:
     return [branch("because", [part.why]), branch("known from", list(part.sources))]
 
 
-def list_of_all() -> Listed:
+def list_of_all() -> All:
     """Return every part by kind. Raises `ValueError`."""
     return {
         "paradigms": {name: _paradigm(name) for name in paradigms.names()},
@@ -221,18 +271,15 @@ def list_of_all() -> Listed:
     }
 
 
-def list_of_site(site_id: str) -> Listed:
-    """Return, by paradigm, the launch templates for the site, the best first. Raises `ValueError`.
-
-    "verified": where the composition of today was seen to run: at the "site", in a "lab" of its shape, over "doubles".
-    """
+def list_of_site(site_id: str) -> OfSite:
+    """Return, by paradigm, the launch templates for the site, the best first. Raises `ValueError`."""
     site, among = described(site_id), templates.load()
     launches = {name: list(_launches(name, site, among)) for name in paradigms.names()}
     revision = site.environment.revision if site.environment else None
     return {"site": site_id, "environment": revision, "launches": launches}
 
 
-def _launches(name: str, described: Described, among: list[templates.LaunchFile]) -> Iterator[Listed]:
+def _launches(name: str, described: Described, among: list[templates.LaunchFile]) -> Iterator[Start]:
     paradigm = paradigms.load(name)
     proof = proofs.load(described.site.id).get(name)
     here = {made.name for made in described.site.launch_templates if made.verified}
@@ -243,9 +290,10 @@ def _launches(name: str, described: Described, among: list[templates.LaunchFile]
         yield {"launch": made.name, "revision": made.revision, "composition": composition, "verified": verified}
 
 
-def show_list(made: Listed) -> None:
+def show_list(made: Union[All, OfSite]) -> None:
     """Print a list of either kind as tables."""
     if "site" in made:
+        made = cast("OfSite", made)
         _table("paradigm", ("started by", "seen to run", "or by"), _site_rows(made))
         return
     _table("paradigm", ("is", "started by"), _rows(made["paradigms"], "title", "launchers"))
@@ -254,33 +302,34 @@ def show_list(made: Listed) -> None:
     _table("models", ("family", "members"), _rows(made["models"], "title", "members"))
 
 
-def _paradigm(name: str) -> Listed:
+def _paradigm(name: str) -> ListedParadigm:
     paradigm = paradigms.load(name)
     return {"revision": paradigm.revision, "title": paradigm.title, "launchers": list(paradigm.launchers)}
 
 
-def _launch(launch_file: templates.LaunchFile) -> Listed:
+def _launch(launch_file: templates.LaunchFile) -> dict[str, Any]:
     return {"revision": launch_file.revision, **launch_file.when.model_dump(exclude_defaults=True)}
 
 
-def _environment(name: str) -> Listed:
+def _environment(name: str) -> ListedEnvironment:
     environment = environments.load(name)
-    return {"revision": environment.revision, "internet": environment.internet} if environment else {}
+    assert environment is not None, name
+    return {"revision": environment.revision, "internet": environment.internet}
 
 
-def _listed_family(path: str) -> Listed:
+def _listed_family(path: str) -> ListedFamily:
     family = read(model_facts.Family, path)
     return {"revision": family.revision, "title": family.title, "members": [member.name for member in family.members]}
 
 
-def _site_rows(made: Listed) -> Iterator[Row]:
+def _site_rows(made: OfSite) -> Iterator[Row]:
     for name, launches in made["launches"].items():
         names = [launch["launch"] for launch in launches]
         seen = launches[0]["verified"] or "" if launches else ""
         yield name, names[0] if names else "nothing", _SEEN.get(seen, seen), ", ".join(names[1:4])
 
 
-def _rows(parts: Listed, *keys: str) -> Iterator[Row]:
+def _rows(parts: Mapping[str, Mapping[str, Any]], *keys: str) -> Iterator[Row]:
     for name, part in parts.items():
         yield (name, *(_word(part.get(key, "")) for key in keys))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Optional, Tuple
+from typing import TYPE_CHECKING, Optional, Tuple, Union, cast
 
 import click
 from maple_submit_filter.answer.report import printable
@@ -19,6 +19,7 @@ from .site_templates import Case, CaseOrWhy, Layout, cases
 
 if TYPE_CHECKING:
     from maple_agents.ask.schedulers import Scheduler
+    from maple_agents.verify.report import Answer, Named, NoAnswer, Report
     from maple_agents.verify.verification import Verified, Wanted
 
     from ...diagnose.values import Diagnosis
@@ -106,7 +107,7 @@ def verify(
         asked = _of_site(words, site_id, name, Layout(nodes, gpus_per_node, seconds), stale)
     else:
         asked = [_script(script, words, site_id)]
-    made = []
+    made: "list[Tuple[int, Union[Answer, NoAnswer]]]" = []
     for title, case in asked:
         try:
             made.append(_verified(case, words, app, seconds, queue, keep, write, as_json))
@@ -130,7 +131,7 @@ def _verified(
     keep: bool,
     write: bool,
     as_json: bool,
-) -> Tuple[int, dict[str, object]]:
+) -> "Tuple[int, Answer]":
     """Verify one script, keep the record, and show the verdict; return the exit code and the JSON."""
     from maple_agents.verify.verification import Wanted
 
@@ -140,7 +141,9 @@ def _verified(
     wanted = Wanted(asked.submission, asked.site, tuple(words), fit, seconds, queue, keep)
     with _in_one_line():
         made = _run(wanted)
-    answer = {"name": asked.title, "site_known_by": asked.known_by, **_kept(wanted, made, asked)}
+    report, record = _kept(wanted, made, asked)
+    named: Named = {"name": asked.title, "site_known_by": asked.known_by, **report, "record": record}
+    answer = cast("Answer", named)
     why = _explained(made, wanted)
     if not as_json:
         _shown(asked, made, why, write)
@@ -245,12 +248,12 @@ def _scheduler(site: Site) -> "Scheduler":
     return choose(site.scheduler)
 
 
-def _kept(wanted: "Wanted", made: "Verified", asked: Case) -> dict[str, object]:
-    """Keep the record, and return the JSON."""
+def _kept(wanted: "Wanted", made: "Verified", asked: Case) -> "Tuple[Report, Optional[str]]":
+    """Keep the record, and return the report and the record's path."""
     from maple_agents.ask.verified import records
     from maple_agents.verify.report import as_json, inputs_of, record_of
 
     inputs = inputs_of(wanted, made, asked.template, asked.revision, asked.composition)
     name = asked.title if asked.template else os.path.abspath(asked.title)
     path = records.save(record_of(wanted, made, inputs, name))
-    return {**as_json(wanted, made), "record": path}
+    return as_json(wanted, made), path
