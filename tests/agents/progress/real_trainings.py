@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Optional
 
 from maple_agents.progress.formats import formats
 from maple_agents.progress.log_ends import progress
-from maple_agents.progress.values import Progress, Run
+from maple_agents.progress.values import Announced, Place, Progress, Run
 
 ROOT = Path(__file__).parents[3]
 PYTHON = ROOT / "build" / "heavy-venv" / "bin" / "python"
@@ -31,8 +31,8 @@ PLANS: dict[str, dict[str, Any]] = {
     "slower": {"steps": 140, "seconds": 0.2, "slower": 0.5},
 }
 QUICK = "quick"  # for a test
-KINDS = ("plain", "bar", "trainer", "accelerate", "deepspeed")
-NOT_RESUMED = ("trainer", "deepspeed")  # to resume these a checkpoint of theirs would be needed
+KINDS = ("plain", "bar", "trainer", "accelerate", "deepspeed", "lightning", "keras", "jax")
+NOT_RESUMED = ("trainer", "deepspeed", "lightning", "keras")  # to resume these a checkpoint of theirs would be needed
 
 
 class Recorded(NamedTuple):
@@ -58,7 +58,15 @@ class Recorded(NamedTuple):
         cut.write_bytes(self.log.read_bytes()[:size])
         os.utime(cut, (self.began + first, self.began + first))
         run = Run(job="1", state="running", started=self.began, limit=1e9)
-        return Seen(progress([str(cut)], formats(), self.began + moment, run), end - moment)
+        return Seen(progress([str(cut)], formats(), self.began + moment, run, self.said()), end - moment)
+
+    def said(self) -> tuple[Announced, ...]:
+        """Return what the job's arguments say: of Lightning no line tells how many epochs there are."""
+        plan = PLANS.get(self.plan, {})
+        if self.kind != "lightning" or not plan:
+            return ()
+        epochs = plan["steps"] // (plan.get("evaluate", [0])[0] or 20)
+        return (Announced("epochs", epochs, Place("job.sh", 4), "--max_epochs %d" % epochs),)
 
     def first_step(self) -> float:
         """Return when the first line of progress stood in the log."""

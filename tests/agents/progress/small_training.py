@@ -150,4 +150,96 @@ def deepspeed() -> None:
             time.sleep(SAVE[1])
 
 
-{"plain": plain, "bar": bar, "trainer": trainer, "accelerate": accelerate, "deepspeed": deepspeed}[KIND]()
+def epoch_size() -> int:
+    """Return the steps of an epoch, for those that count epochs: an evaluation ends each."""
+    return int(EVALUATE[0] or 20)
+
+
+def lightning() -> None:
+    """Lightning, whose bar is that of one epoch."""
+    import lightning as pl
+    import torch
+    from torch.utils.data import DataLoader
+
+    class Model(pl.LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(4, 1)
+
+        def training_step(self, batch, index):  # type: ignore[no-untyped-def]
+            step = self.global_step + 1
+            spend(step)
+            if SAVE[0] and step % SAVE[0] == 0:
+                time.sleep(SAVE[1])
+            loss = (self.layer(batch) ** 2).mean()
+            self.log("train_loss", loss, prog_bar=True)
+            return loss
+
+        def validation_step(self, batch, index):  # type: ignore[no-untyped-def]
+            time.sleep(EVALUATE[1] / 4)
+
+        def configure_optimizers(self):  # type: ignore[no-untyped-def]
+            return torch.optim.SGD(self.parameters(), 0.01)
+
+    made = pl.Trainer(
+        max_epochs=STEPS // epoch_size(), accelerator="cpu", logger=False, enable_checkpointing=False,
+        num_sanity_val_steps=0, enable_model_summary=False, default_root_dir=os.environ["OUT"],
+    )  # fmt: skip
+    rows = [DataLoader(torch.randn(8 * number, 4), batch_size=8) for number in (epoch_size(), 4)]
+    made.fit(Model(), rows[0], rows[1] if EVALUATE[0] else None)
+
+
+def keras() -> None:
+    """Keras, whose bar is that of one epoch behind a line that names it."""
+    os.environ["KERAS_BACKEND"] = "torch"
+    import keras
+    import numpy as np
+
+    class Slow(keras.callbacks.Callback):
+        step = 0
+
+        def on_train_batch_end(self, batch, logs=None):  # type: ignore[no-untyped-def]
+            self.step += 1
+            spend(self.step)
+            if SAVE[0] and self.step % SAVE[0] == 0:
+                time.sleep(SAVE[1])
+
+        def on_test_batch_end(self, batch, logs=None):  # type: ignore[no-untyped-def]
+            time.sleep(EVALUATE[1] / 4)
+
+    model = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    x, y = np.random.rand(8 * epoch_size(), 4), np.random.rand(8 * epoch_size(), 1)
+    tried = (x[:32], y[:32]) if EVALUATE[0] else None
+    model.fit(x, y, batch_size=8, epochs=STEPS // epoch_size(), validation_data=tried, callbacks=[Slow()])
+
+
+def jax() -> None:
+    """A loop on JAX that logs with absl."""
+    import jax as jax_
+    import jax.numpy as jnp
+    from absl import logging
+
+    logging.set_verbosity(logging.INFO)
+    logging.use_absl_handler()
+    weights, rows = jnp.ones((4, 1)), jnp.ones((8, 4))
+    slope = jax_.jit(jax_.value_and_grad(lambda w: ((rows @ w) ** 2).mean()))
+    for step in range(RESUMED + 1, STEPS + 1):
+        loss, down = slope(weights)
+        weights = weights - 0.01 * down
+        spend(step)
+        if step % 5 == 0:
+            logging.info("train step %d/%d loss: %.4f", step, STEPS, loss)
+        if EVALUATE[0] and step % EVALUATE[0] == 0:
+            time.sleep(EVALUATE[1])
+            logging.info("eval at step %d: accuracy 0.5", step)
+        if SAVE[0] and step % SAVE[0] == 0:
+            time.sleep(SAVE[1])
+            logging.info("Saved checkpoint %d", step)
+
+
+PROGRAMS = {
+    "plain": plain, "bar": bar, "trainer": trainer, "accelerate": accelerate, "deepspeed": deepspeed,
+    "lightning": lightning, "keras": keras, "jax": jax,
+}  # fmt: skip
+PROGRAMS[KIND]()
