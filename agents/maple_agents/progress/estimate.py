@@ -7,6 +7,7 @@ they hold compilation and caches. Where the pace became another one, only what c
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from itertools import accumulate
@@ -91,14 +92,17 @@ def _since_change(gaps: Sequence[Gap], coarse: float) -> Sequence[Gap]:
     if len(gaps) < 2 * (STREAK + 1):
         return gaps
     usual = statistics.median(gap.seconds / gap.steps for gap in gaps[: -STREAK - 1])
-    for count in range(len(gaps) // 2 + 1, STREAK, -1):
-        last = gaps[-count:]
-        seconds, expected = sum(gap.seconds for gap in last), usual * sum(gap.steps for gap in last)
-        slower = seconds > PAUSE * expected + coarse and min(gap.seconds / gap.steps for gap in last) > usual
-        faster = not coarse and PAUSE * seconds < expected and max(gap.seconds / gap.steps for gap in last) < usual
-        if slower or faster:
-            return last
-    return gaps
+    seconds = expected = slowest = 0.0
+    fastest, lasts = math.inf, 0
+    for count, gap in enumerate(reversed(gaps[(len(gaps) - 1) // 2 :]), 1):
+        seconds, expected = seconds + gap.seconds, expected + usual * gap.steps
+        fastest, slowest = min(fastest, gap.seconds / gap.steps), max(slowest, gap.seconds / gap.steps)
+        slower = fastest > usual and seconds > PAUSE * expected + coarse
+        faster = slowest < usual and not coarse and PAUSE * seconds < expected
+        lasts = count if count > STREAK and (slower or faster) else lasts
+        if fastest <= usual <= slowest:
+            break
+    return gaps[-lasts:] if lasts else gaps
 
 
 def _grouped(gaps: Sequence[Gap]) -> list[float]:
