@@ -12,11 +12,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from maple_agents.cli.how_far.notify import letter
+from maple_agents.progress import notices
+from maple_agents.progress.answers import shown
+from maple_agents.progress.values import Alarm, Course, Estimate, Progress, Run
 
 from tests.agents.models.served import Server, saying, served
 from tests.daemon.asking import ask, written
 from tests.daemon.ending import Cluster, Job
 from tests.daemon.serving import WRONG
+from tests.daemon.test_told_failures import said
 from tests.ready import ran
 from tests.secrets import SECRETS, leaked
 
@@ -69,12 +74,12 @@ class World:
                 yield self.cluster.submit(WRONG, path=b"/data/" + said + b"/job.sh", cwd=b"/data/" + said)
         yield self.cluster.submit(script() + b"echo done\n")
 
-    def maple(self, *words: str) -> bytes:
+    def maple(self, *words: str, model: str = "off") -> bytes:
         """What a command says, on both ways."""
         environment = {
             "PATH": "/usr/bin:/bin", "HOME": str(self.folder / "home"), "MAPLE_SOCKET": self.daemon.socket,
             "XDG_STATE_HOME": str(self.folder / "home/state"), "XDG_CACHE_HOME": str(self.folder / "home/cache"),
-            "MAPLE_MODEL": "off", "TERM": "dumb",
+            "MAPLE_MODEL": model, "TERM": "dumb",
         }  # fmt: skip
         done = ran("maple", words, cwd=str(self.folder), environment=environment)
         return done.stdout + done.stderr
@@ -167,6 +172,39 @@ def _progress(world: World) -> bytes:
     return said
 
 
+def _asked_of_progress(world: World) -> bytes:
+    """A question in words of one's own about such a line: what a model is sent, and what is said."""
+    said = b""
+    for secret in (one for one in SECRETS.values() if "\n" not in one):
+        (world.folder / "steps.log").write_text("step 3/10 loss 0.5 %s\n" % secret)
+        del world.model.asked[:]
+        words = ("progress", "steps.log", "--ask", "how far is it with %s?" % secret[:60])
+        said += world.maple(*words, model=world.model.url + "#tiny")
+        said += b"\n".join(one.raw for one in world.model.asked)
+    return said
+
+
+def _alarmed(world: World) -> bytes:
+    """An alarm whose name and sentence hold a secret: what the next submission says, and the mail."""
+    text = b""
+    for secret in (one for one in SECRETS.values() if "\n" not in one):
+        ask(world.daemon, {"alarms": [["4711", secret, "silent", "silent, %s" % secret]]}, b"MPA1")
+        text += said(world.cluster)
+        run, alarm = Run(job="4711", name=secret, state="running"), Alarm("silent", "silent, %s" % secret)
+        progress = Progress(run, (), Course(), Estimate(), (alarm,), 0.0)
+        text += (
+            letter("me", progress, shown(alarm.says))
+            + notices.line([notices.Waiting("4711", *_noted(progress))]).encode()
+        )
+    assert b"silent, " in text
+    return text
+
+
+def _noted(progress: Progress) -> tuple[str, str, str]:
+    alarm = progress.alarms[0]
+    return shown(progress.run.name), alarm.kind, shown(alarm.says)
+
+
 REQUEST = "train with FSDP on 2 nodes, account abc, run train.py, " + ", ".join(
     "log in with %s" % one for one in SECRETS.values() if "\n" not in one
 )
@@ -191,6 +229,8 @@ OUTPUTS: dict[str, Callable[[World], bytes]] = {
         "fix", "--log", "slurm-4711.out", "--script", "job.sh", "--site", "ncsa-delta", "--state", "failed"
     ),
     "progress": _progress,
+    "progress, what a model is sent": _asked_of_progress,
+    "alarms, with the next submission and by mail": _alarmed,
     "new": lambda world: world.maple("new", REQUEST, "--site", "ncsa-delta", "--json"),
     "new, what a model is sent": lambda world: world.said_to_the_model("new", REQUEST, "--site", "ncsa-delta"),
     "the report": lambda world: (

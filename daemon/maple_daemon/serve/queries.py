@@ -257,7 +257,7 @@ def _alarm(row: list[Any]) -> Waiting:
     texts = _texts(tuple(row)) if len(row) == 4 else []
     if not texts or texts[2] not in KINDS_OF_ALARMS or not JOB.fullmatch(texts[0]):
         raise Wrong("an alarm is job, name, kind, sentence")
-    return Waiting(texts[0], texts[1][:60], texts[2], masked(texts[3])[:MOST_SAID])
+    return Waiting(texts[0], masked(texts[1])[:60], texts[2], masked(texts[3])[:MOST_SAID])
 
 
 def _is_going(record: Record) -> bool:
