@@ -119,6 +119,7 @@ class _Going:
         self.kind, self.plan = kind, plan
         self.log = folder / ("%s-%s.log" % (kind, plan))
         out = folder / ("%s-%s" % (kind, plan))
+        self.done = out.with_suffix(".done")
         environ = {
             **os.environ,
             "OUT": str(out),
@@ -142,7 +143,8 @@ class _Going:
             self.sizes.append((time.time() - self.began, size))
 
     def over(self) -> Recorded:
-        """Return the record; the run ends with its process, whatever it printed last."""
+        """Return the record; the training ends when its program says so, whatever it printed last."""
         self.look()
-        self.sizes.append((time.time() - self.began, self.sizes[-1][1]))
+        ended = self.done.stat().st_mtime if self.done.exists() else time.time()
+        self.sizes.append((ended - self.began, self.sizes[-1][1]))
         return Recorded(self.kind, self.plan, self.log, self.sizes, self.began)
