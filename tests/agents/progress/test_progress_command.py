@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
+from maple_agents.base.complaint import Complaint
+from maple_agents.cli.how_far.watch import Facts
 
 from tests.agents.progress.made import START, Made, log
 
@@ -194,3 +196,24 @@ def test_a_command_that_others_can_write_is_not_run(maple, tmp_path: Path, monke
     said = maple("progress", "a.log", "--watch")
     assert said.code == 2 and "others can write it" in said.err
     assert not heard.exists()
+
+
+def test_while_watched_the_scheduler_is_asked_once_a_minute() -> None:
+    """Where it does not answer, what it said last holds; where it never did, that is said."""
+    clock, asked = [0.0], []
+
+    def ask() -> int:
+        asked.append(clock[0])
+        if 100 <= clock[0] < 200:
+            raise Complaint("no scheduler could be asked")
+        return len(asked)
+
+    facts = Facts(ask, lambda: clock[0])
+    got = []
+    for at in (0.0, 15.0, 59.0, 61.0, 130.0, 140.0, 200.0):
+        clock[0] = at
+        got.append(facts.get())
+    assert asked == [0.0, 61.0, 130.0, 200.0] and got == [1, 1, 1, 2, 2, 2, 4]
+    clock[0] = 150.0
+    with pytest.raises(Complaint):
+        Facts(ask, lambda: clock[0]).get()

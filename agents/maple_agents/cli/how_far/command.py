@@ -85,13 +85,13 @@ def progress(
             return _notified(job, logs)
         if job is None and not logs:
             return _jobs(watch, every, question, as_json)
-        meant = _found(job, logs)
         if watch and not (as_json or question):
-            from .watch import watched
+            from .watch import Facts, watched
 
-            state = watched(lambda: _read(_found(job, logs)), every)
+            facts = Facts(lambda: _found(job, logs))
+            state = watched(lambda: _read(facts.get()), every)
         else:
-            state = _read(meant)
+            state = _read(_found(job, logs))
             with printing():
                 _shown(state, question, as_json)
             seen(state)
@@ -114,10 +114,10 @@ def _jobs(watch: bool, every: int, question: Optional[str], as_json: bool) -> in
     if question:
         raise Complaint("--ask wants a job", "maple progress JOBID --ask %s" % question)
     if watch and not as_json:
-        from .table import listed
-        from .watch import watched_lines
+        from .watch import Facts, watched_jobs
 
-        return watched_lines(lambda: listed(running()), every)
+        facts = Facts(_running)
+        return watched_jobs(lambda: [_read(one) for one in facts.get()], every)
     progresses = running()
     with printing():
         if as_json:
@@ -137,16 +137,20 @@ def _jobs(watch: bool, every: int, question: Optional[str], as_json: bool) -> in
 
 def running() -> "list[Progress]":
     """Return how far each running job of the caller's is. Raises `Complaint`."""
+    return [_read(one) for one in _running()]
+
+
+def _running() -> "list[JobLogs]":
     from ...progress.job_logs import MOST_JOBS, of_job
     from ...progress.job_logs import running as jobs_that_run
 
-    progresses = []
+    found = []
     for job in jobs_that_run()[:MOST_JOBS]:
         try:
-            progresses.append(_read(of_job(job.id)))
+            found.append(of_job(job.id))
         except Complaint:  # it ended a moment ago, or is of another part of an array
             continue
-    return progresses
+    return found
 
 
 def _found(job: Optional[str], logs: tuple[str, ...]) -> "JobLogs":

@@ -6,17 +6,40 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 import click
 
 from ...base.complaint import Complaint
+from ...progress.earlier_runs import OVER
 from ...progress.notices import seen
 from ...progress.values import Progress
 from .notify import Notice
 from .page import page
 from .table import listed
 
-_OVER = ("completed", "failed", "cancelled", "timeout", "out-of-memory", "node-failed", "preempted")
+ASKED = 60.0  # seconds between two questions to the scheduler; logs are read more often
+Made = TypeVar("Made")
+
+
+class Facts(Generic[Made]):
+    """What the scheduler knows of jobs, asked again once a minute; where it does not answer, its last word holds."""
+
+    def __init__(self, ask: Callable[[], Made], clock: Callable[[], float] = time.monotonic) -> None:
+        self._ask, self._clock = ask, clock
+        self._last: list[Made] = []
+        self._due = 0.0
+
+    def get(self) -> Made:
+        """Return it. Raises `Complaint` where it never answered."""
+        if not self._last or self._clock() >= self._due:
+            self._due = self._clock() + ASKED
+            try:
+                self._last = [self._ask()]
+            except Complaint:
+                if not self._last:
+                    raise
+        return self._last[0]
 
 
 def watched(read: Callable[[], Progress], every: int) -> Progress:
@@ -27,21 +50,21 @@ def watched(read: Callable[[], Progress], every: int) -> Progress:
         notice.give(progress)
         seen(progress)
         screen.show(page(progress) if screen.is_terminal else listed([progress])[1:])
-        if progress.run.state in _OVER or progress.course.ended is not None:
+        if progress.run.state in OVER or progress.course.ended is not None:
             return progress
         time.sleep(every)
 
 
-def watched_lines(read: Callable[[], Sequence[str]], every: int) -> int:
+def watched_jobs(read: Callable[[], Sequence[Progress]], every: int) -> int:
     """Show a table until no job runs any more."""
-    screen = Screen()
+    screen, notice = Screen(), Notice()
     while True:
-        try:
-            lines = read()
-        except Complaint as error:
-            lines = ["maple: " + error.format_message()]
-        screen.show(lines)
-        if len(lines) < 2:
+        progresses = read()
+        for progress in progresses:
+            notice.give(progress)
+            seen(progress)
+        screen.show(listed(progresses))
+        if not progresses:
             return 0
         time.sleep(every)
 
