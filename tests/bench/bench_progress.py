@@ -15,9 +15,10 @@ import pytest
 
 from tests.agents.progress import real_trainings
 from tests.agents.progress.fragments import KEYS, fragments, public, read, told, traps, wrong
+from tests.agents.progress.lies import believed, transcripts
 from tests.agents.progress.made import SHAPES, moment, seen
 from tests.agents.progress.test_reading_ends import MEASURE, lines
-from tests.agents.progress.test_time_left import HEALTHY
+from tests.agents.progress.test_time_left import HEALTHY, LIMITED, is_told_late
 
 SOURCES = ("address", "named", "made")
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.95)
@@ -77,6 +78,16 @@ def test_progress_made_trainings(tmp_path: Path) -> None:
         rows.append(("%d %%" % (100 * share), len(off), *spread(off)))
     table("made trainings: error of the time left", ("at", "told", "median", "within 30 %", "worst"), rows)
     table("healthy runs", ("looks", "alarms"), [(looks, alarmed)])
+
+
+def test_progress_limits_and_lies(tmp_path: Path) -> None:
+    """Ends before and after the limit, and what a model says that may only choose a question."""
+    right = sum(is_told_late(made, short, tmp_path) == (short < 1) for made, short in LIMITED)
+    table("ends after its limit", ("built cases", "right"), [(len(LIMITED), right)])
+    said = [(bool(one.means), believed(one, tmp_path) == one.means) for one in transcripts()]
+    lies, true = [right for means, right in said if not means], [right for means, right in said if means]
+    rows = [("lies", len(lies), lies.count(False)), ("right choices", len(true), true.count(True))]
+    table("questions in a user's own words", ("transcripts", "number", "believed"), rows)
 
 
 def spread(off: Sequence[float]) -> tuple[str, str, str]:

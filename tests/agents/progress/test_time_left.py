@@ -68,13 +68,20 @@ def test_a_run_that_hangs_is_told_of(made: Made, shape: str, tmp_path: Path) -> 
     assert [one.kind for one in early if one.kind == "silent"] == []
 
 
-@pytest.mark.parametrize("short", [0.5, 0.8, 0.93, 1.07, 1.3, 2.0])
-@pytest.mark.parametrize("made", [HEALTHY[0], HEALTHY[1], HEALTHY[4], HEALTHY[7]], ids=lambda made: str(made.seed))
+LIMITED = [(made, short) for made in (HEALTHY[0], HEALTHY[1], HEALTHY[4], HEALTHY[7])
+           for short in (0.5, 0.8, 0.93, 1.07, 1.3, 2.0)]  # fmt: skip
+
+
+def is_told_late(made: Made, short: float, folder: Path) -> bool:
+    """Return whether it is told that a training ends after its limit, which is that share of what it takes."""
+    run = Run(job="1", state="running", started=START, limit=(made.ends - START) * short)
+    return "limit" in [one.kind for one in seen(folder, made, "megatron", moment(made, 0.45), run).alarms]
+
+
+@pytest.mark.parametrize(("made", "short"), LIMITED, ids=lambda one: str(getattr(one, "seed", one)))
 def test_an_end_after_the_limit_is_told_of(made: Made, short: float, tmp_path: Path) -> None:
     """And only that."""
-    run = Run(job="1", state="running", started=START, limit=(made.ends - START) * short)
-    found = seen(tmp_path, made, "megatron", moment(made, 0.45), run)
-    assert ("limit" in [one.kind for one in found.alarms]) == (short < 1)
+    assert is_told_late(made, short, tmp_path) == (short < 1)
 
 
 def test_the_age_of_the_last_checkpoint_at_the_limit_is_told(tmp_path: Path) -> None:
