@@ -228,7 +228,7 @@ def _common(of_steps: Sequence[list[Candidate]]) -> Iterator[Candidate]:
 def _of_program(started: Started, job: Job, parts: Sequence[Part]) -> Iterator[Candidate]:
     line = line_at(started, started.first - 1, job)
     part = part_at(line, parts)
-    if names.allowed("program", started.program):
+    if names.allowed("program", started.program) and not _lost_its_folder(started, job):
         yield Candidate("program", started.program, "", line, part, "script")
     whole = _whole(started)
     if whole:
@@ -236,6 +236,23 @@ def _of_program(started: Started, job: Job, parts: Sequence[Part]) -> Iterator[C
     for each in given(started):
         at = line_at(started, started.first + each.at, job)
         yield from of_key(each.name, _value(each), "", at, part_at(at, parts), "arguments")
+
+
+_OF_VARIABLE = re.compile(rb"[\"']?\$\{?(\w+)\}?[\"']?/")
+
+
+def _lost_its_folder(started: Started, job: Job) -> bool:
+    """Return whether a program stands below a variable that the script never sets: `/train.py` of `$APP_PATH/train.py`.
+
+    The submitting shell may have set it, and only few of its variables are known here.
+    """
+    at, source = started.first - 1, job.submission.script or b""
+    spans = started.step.program_spans
+    span = spans[at] if 0 <= at < len(spans) else None
+    written = _OF_VARIABLE.match(source[span.start : span.end]) if span is not None else None
+    if written is None or not started.program.startswith("/"):
+        return False
+    return re.search(rb"(?:^|[\s;&|(])%s=" % re.escape(written[1]), source, re.MULTILINE) is None
 
 
 def given(started: Started) -> list[Argument]:

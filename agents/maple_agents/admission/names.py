@@ -28,12 +28,21 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
         "batch_size_per_gpu", "device_batch_size",
     ),
     "batch_size_global": ("global_batch_size", "total_batch_size", "effective_batch_size"),
-    "batch_size": ("batch_size", "train_batch_size", "batchsize", "bs", "batch"),
+    "batch_size": ("batch_size", "train_batch_size", "batchsize", "train_bs", "bs", "batch"),
     "learning_rate": ("learning_rate", "lr", "base_lr", "max_lr"),
-    "epochs": ("num_train_epochs", "max_epochs", "num_epochs", "n_epochs", "nb_epochs", "epochs", "epoch"),
-    "steps": ("max_steps", "train_iters", "max_iters", "train_steps", "num_train_steps", "total_steps", "num_steps"),
-    "gradient_accumulation": ("gradient_accumulation_steps", "accumulate_grad_batches", "grad_accum", "accum_steps"),
-    "sequence_length": ("max_seq_length", "max_seq_len", "seq_length", "seq_len", "sequence_length", "block_size"),
+    "epochs": (
+        "num_train_epochs", "max_epochs", "num_epochs", "n_epochs", "nb_epochs", "epochs", "max_epoch", "epoch",
+    ),
+    "steps": (  # of an environment too there are `max_steps`, where the training says its own
+        "total_timesteps", "num_timesteps", "max_train_steps", "max_steps", "train_iters", "max_iters", "train_steps",
+        "num_train_steps", "total_steps", "num_steps",
+    ),
+    "gradient_accumulation": (
+        "gradient_accumulation_steps", "accumulate_grad_batches", "grad_accum", "accum_steps", "accum_iter",
+    ),
+    "sequence_length": (
+        "max_seq_length", "max_seq_len", "seq_length", "seq_len", "sequence_length", "block_size", "cutoff_len",
+    ),
     "seed": ("seed", "random_seed", "manual_seed"),
     "model": (
         "model_name_or_path", "pretrained_model_name_or_path", "model_name", "model_id", "model", "arch", "base_model",
@@ -41,7 +50,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     ),
     "data": (
         "dataset_name", "dataset", "data_path", "dataset_path", "data_dir", "train_file", "data", "train_data",
-        "datadir", "data_root", "dataset_dir",
+        "datadir", "data_root", "dataset_dir", "train_dataset_name", "train_data_path", "train_data_dir",
     ),
     "checkpoint": ("checkpoint_dir", "ckpt_dir", "checkpoint_path", "ckpt_path", "checkpoint", "ckpt"),
     "resume": ("resume_from_checkpoint", "resume_from", "resume", "resume_path", "resume_checkpoint", "auto_resume"),
