@@ -82,3 +82,14 @@ def test_one_is_told_ones_own_runs_alone(daemon: Daemon) -> None:
     assert {one["seconds"] for one in found(daemon, ask="runs", name="sft")} == {2460.0 + 60 * at for at in range(1, 6)}
     assert len(found(daemon, ask="runs", name="", uid=UID + 1)) == 5
     assert "wrong" in ask(daemon, {"ask": "runs", "limit": "all"})
+
+
+def test_of_a_new_job_similar_ones_are_named(daemon: Daemon, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """One's own, by what they train; nothing is forecast from them."""
+    asked = request(SCRIPT)
+    daemon.ask(asked._replace(submission=asked.submission._replace(cwd=os.fsencode(tmp_path))))
+    written(daemon, 1)
+    (tmp_path / "next.sh").write_bytes(SCRIPT.replace(b"=sft", b"=sft-dpo"))
+    text = said(capfd, "forecast", "next.sh", "--site", "generic-slurm")
+    assert "no forecast: no run of sft-dpo is known" in text
+    assert "similar jobs of yours: sft took 0:42:00; nothing is forecast from them" in text

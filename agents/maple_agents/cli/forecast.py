@@ -158,10 +158,21 @@ def _show(asked: "Asked", said: "Forecast | NoForecast", lineages: "Lineages", k
 
     for line in sentences(asked, said, lineages):
         click.echo(printable(line))
+    if not said.runs:
+        _similar(asked, known)
     for line in known.silent if not isinstance(said, Forecast) else ():
         click.echo(printable("not asked: %s" % line))
     if said.runs:
         _table(said.runs)
+
+
+def _similar(asked: "Asked", known: "Known") -> None:
+    """Name one's own jobs that are like one of which nothing is known."""
+    from ..forecast.similar import line
+
+    said = line(asked, known.runs)
+    if said:
+        click.echo(printable(said))
 
 
 def sentences(asked: "Asked", said: "Forecast | NoForecast", lineages: "Lineages") -> "Iterator[str]":

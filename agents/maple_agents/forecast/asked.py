@@ -17,6 +17,8 @@ from ..base import quantities
 from ..diagnose.gather.sources.job_facts import name_of
 from .runs import SCALING, Asked, Work
 
+_ABOUT = ("program", "model", "data", "framework", "parallelism", "job_kind", "optimizer", "precision")
+
 
 def asked_of(answer: Answer, now: float) -> Asked:
     """Return the job that a script would be if it were submitted now."""
@@ -31,7 +33,13 @@ def asked_of(answer: Answer, now: float) -> Asked:
     nodes = max((step.nodes for step in plan.steps if step.nodes), default=None) if plan else None
     work = Work(scaling(values), nodes, _gpus(plan, nodes))
     digest = hashlib.sha256(script).hexdigest()
-    return Asked(user, name, os.getcwd(), now, _limit(job), _memory(job), digest, work)
+    return Asked(user, name, os.getcwd(), now, _limit(job), _memory(job), digest, work, about(name, values))
+
+
+def about(name: str, values: Iterable[Value]) -> str:
+    """Return what is known of a job in words: its name, and the names of what it trains."""
+    told = {value.name: value.value for value in values}
+    return " ".join([name, *(told[one] for one in _ABOUT if one in told)])
 
 
 def scaling(values: Iterable[Value]) -> tuple[tuple[str, str], ...]:

@@ -25,7 +25,8 @@ class Work(NamedTuple):
 class Asked(NamedTuple):
     """A job that is about to be submitted, or was. *limit*: seconds; *memory*: bytes on a node; None: not asked for.
 
-    *version*: hash of the script, "" where nobody keeps it. *submitted*: seconds since 1970.
+    *version*: hash of the script, "" where nobody keeps it. *submitted*: seconds since 1970. *about*: what it trains,
+    in words, "" for a job that was.
     """
 
     user: str
@@ -36,6 +37,7 @@ class Asked(NamedTuple):
     memory: int | None = None
     version: str = ""
     work: Work = Work()
+    about: str = ""
 
 
 class Run(NamedTuple):

@@ -45,9 +45,9 @@ def of_event(event: Ended) -> Run | None:
 
 
 def _limit(event: Ended) -> float | None:
-    """Return seconds: Slurm says minutes, PBS H:MM:SS or seconds."""
+    """Return seconds of H:MM:SS; a number alone is minutes of Slurm's, and seconds of PBS's."""
     minutes = whole(event.limit) if event.scheduler == "slurm" else None
-    return minutes * 60.0 if minutes else _seconds(event.limit) if event.scheduler == "pbs" else None
+    return minutes * 60.0 if minutes else _seconds(event.limit)
 
 
 def _seconds(text: str) -> float | None:

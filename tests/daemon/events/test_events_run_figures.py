@@ -15,17 +15,17 @@ from maple_daemon.outcomes.run_figures import Figures, of_event, of_events
 from tests.daemon.events.test_events_pbs_hook import Job, left, run
 
 SLURM = Ended("slurm", "jobcomp/script", "7", 1000, "COMPLETED", "0:0", submitted=100.0, started=110.0, ended=170.0,
-              name="sft", workdir="/p", script_hash="ab" * 32, limit="720", node_count="2")  # fmt: skip
+              name="sft", workdir="/p", script_hash="ab" * 32, limit="12:00:00", node_count="2")  # fmt: skip
 GIB = 1 << 30
 
 
-def test_slurms_controller_tells_the_limit_in_minutes_and_no_memory():
+def test_slurms_controller_tells_the_limit_and_no_memory():
     """And the script by its hash, so that the run is known to be of that version."""
     asked = Asked("", "sft", "/p", 100.0, 43200.0, None, "ab" * 32, Work((), 2))
     assert of_event(SLURM) == Run("7", asked, 170.0, 60.0, "completed")
 
 
-@pytest.mark.parametrize("limit, seconds", [("UNLIMITED", None), ("", None), ("5", 300.0)])
+@pytest.mark.parametrize("limit, seconds", [("UNLIMITED", None), ("", None), ("5", 300.0), ("1-00:00:01", 86401.0)])
 def test_a_limit_that_is_none(limit, seconds):
     """Nothing is made of it."""
     found = of_event(SLURM._replace(limit=limit))
