@@ -406,3 +406,13 @@ def test_the_history_fits_a_terminal(maple: Call, monkeypatch: pytest.MonkeyPatc
     history_page.show(one._replace(records=many), 9, False)
     shown = maple("--version").out
     assert "MPL319" in shown and max(map(len, shown.splitlines())) <= 80
+
+
+def test_metadata_has_each_value_with_its_place_and_how_it_was_read(maple: Call) -> None:
+    """Of the newest version; without a model nobody is asked."""
+    said = maple("history", "job.sh", "--metadata")
+    assert said.code == 0, said.err
+    rows = [line.split("  ") for line in said.out.splitlines()]
+    assert any(row[0].strip() == "program" and row[-1].strip() == "the script" for row in rows)
+    asked = maple("history", "job.sh", "--metadata", "--ask")
+    assert asked.code == 0 and "no model is configured" in asked.err

@@ -21,10 +21,16 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("job", metavar="[NAME|PATH]", default="", shell_complete=completion.name_or_file)
 @click.option("--why", is_flag=True, help="Show which parts of each version were read again, and why.")
+@click.option(
+    "--metadata", is_flag=True, help="Show what is known of the newest version: each value, where, and how read."
+)
+@click.option(
+    "--ask", "asks", is_flag=True, help="With --metadata: let the configured model look for what is not known."
+)
 @click.option("--limit", metavar="N", type=click.IntRange(1, 50), default=10, show_default=True,
               help="Versions of a job, or jobs where none is named.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
-def history(job: str, why: bool, limit: int, as_json: bool) -> int:
+def history(job: str, why: bool, metadata: bool, asks: bool, limit: int, as_json: bool) -> int:
     """Show the versions of a job: when, what changed, what Maple changed, the job's id, and how it ended.
 
     NAME is the job's name or its script's, with or without .sh; PATH is its script. A scheduler's JOBID, the beginning
@@ -33,9 +39,13 @@ def history(job: str, why: bool, limit: int, as_json: bool) -> int:
 
     How far a run came is read in its log, once it is over, by you; the service keeps the numbers with the version.
 
+    With --ask a language model, if one is configured, reads the files of the job's own folder as you, masked, for what
+    is not known. Three times; a value counts if two agree and it stands where they say. Nothing else is believed.
+
     \b
     Examples:
       maple history
+      maple history train.sh --metadata
       maple history train.sh
       maple history --why --limit 3 train
 
@@ -43,6 +53,11 @@ def history(job: str, why: bool, limit: int, as_json: bool) -> int:
     """
     with asked_of_service():
         jobs = _found(job, limit, wide=bool(job) or why or as_json)
+        if metadata or asks:
+            from .metadata import shown
+
+            if jobs:
+                return shown(jobs[:1], asks)
         if job or why or as_json:
             from ...progress.earlier_runs import completed
 
@@ -93,6 +108,7 @@ def _absolute(path: str) -> Optional[str]:
 
 
 def _nothing(job: str) -> None:
+    """Say that there is no such job."""
     from maple_agents.ask.memory.versions import names
     from maple_agents.base.near_names import meant
 
