@@ -13,7 +13,6 @@ from maple_agents.ask.schedulers import SchedulerError
 from maple_agents.base import quantities
 from maple_agents.forecast.accounting import NoAccounting, whole
 from maple_agents.forecast.runs import Asked, Run, Work
-from maple_agents.forecast.sources import of_jobs
 from maple_submit_filter.types.job_records import Outcome
 
 from ..base.log import log
@@ -54,10 +53,17 @@ def _seconds(text: str) -> float | None:
     return whole(text) or quantities.printed(text)
 
 
+def _told(ids: Sequence[str]) -> Sequence[Run]:
+    """Return what the scheduler tells; what asks it is loaded only then."""
+    from maple_agents.forecast.sources import of_jobs
+
+    return of_jobs(ids)
+
+
 class Figures:
     """Jobs that have ended and whose memory nobody told, until the scheduler is asked. *ask*: of jobs, by their ids."""
 
-    def __init__(self, ask: Callable[[Sequence[str]], Sequence[Run]] = of_jobs) -> None:
+    def __init__(self, ask: Callable[[Sequence[str]], Sequence[Run]] = _told) -> None:
         self._ask, self._said = ask, ""
         self._waiting: dict[tuple[str, int], None] = {}
         self._lock = threading.Lock()
