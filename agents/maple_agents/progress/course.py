@@ -88,8 +88,12 @@ def _starts(steps: Sequence[tuple[float, Observation]]) -> list[list[Point]]:
 
 
 def _both(point: Point, observation: Observation) -> Point:
-    """Return a point that two lines tell of: the later one, and what the first alone told; the time is the first's."""
+    """Return a point that two lines tell of: the later one, and what the first alone told; the time is the first's.
+
+    Of a bar that is full it is the later: an evaluation behind its last step has no line of its own.
+    """
     before = point.at
+    is_full = observation.step == observation.steps and observation.elapsed is not None
     both = replace(
         observation,
         epoch=observation.epoch if observation.epoch is not None else before.epoch,
@@ -98,7 +102,7 @@ def _both(point: Point, observation: Observation) -> Point:
         step_seconds=observation.step_seconds or before.step_seconds,
         loss=observation.loss if observation.loss is not None else before.loss,
         at=before.at,
-        elapsed=before.elapsed,
+        elapsed=observation.elapsed if is_full else before.elapsed,
     )
     return replace(point, at=both, loss=both.loss)
 
@@ -133,8 +137,10 @@ def _by_elapsed(points: Sequence[Point]) -> list[Point]:
     base, before = 0.0, 0.0
     for point in points:
         elapsed = point.at.elapsed or 0.0
-        if elapsed < before:
+        if elapsed < 0.5 * before:
             base += before
+        elif elapsed < before:  # a mean that was rounded
+            elapsed = before
         before = elapsed
         out.append(replace(point, clock=base + elapsed))
     return out

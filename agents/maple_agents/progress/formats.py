@@ -32,6 +32,7 @@ class Form(tables.Table):
 
     *pattern*: what a whole line is searched for; *also*: further patterns whose groups are added where they are found.
     *counts*: what `total` is of. *unit*: of the group `speed`. *open*: a drawn line, whole without its line end.
+    *mean*: the time of a step that it prints is the mean since its bar began.
     """
 
     kind: Literal["step", "epoch", "steps", "start", "resumed", "evaluation", "checkpoint", "ended"]
@@ -41,6 +42,7 @@ class Form(tables.Table):
     counts: Literal["run", "epoch", "part", "bar"] = "run"
     unit: str = ""
     open: bool = False
+    mean: bool = False
     epoch_base: Annotated[int, Field(ge=0, le=1)] = 1
     role: Literal["training", "evaluation", "preparation"] = "training"
 

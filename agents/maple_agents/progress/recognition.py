@@ -131,6 +131,8 @@ class Lines:
             at=printed_time(text, self._clock),
         )  # fmt: skip
         observation = replace(observation, step_seconds=_step_seconds(groups, observation.speed))
+        if form.mean and observation.step and observation.step_seconds and (groups.get("ms") or groups.get("us")):
+            observation = replace(observation, elapsed=observation.step * observation.step_seconds)
         last = printed.whole(groups.get("last_epoch"))
         observation = replace(observation, epochs=float(last + 1)) if last is not None else observation
         if form.counts == "bar":

@@ -192,3 +192,33 @@ def test_a_change_of_pace_is_followed_at_once(tmp_path: Path) -> None:
     found = seen(tmp_path, made, "megatron", now + 1)
     assert found.estimate.pauses == 0
     assert found.estimate.left == pytest.approx(made.ends - now, rel=0.1)
+
+
+def keras(epochs: int, of: int, pause: float) -> str:
+    """What Keras prints: the mean time of a step since the epoch began; an evaluation of 1.5 s ends each epoch, and in
+    the third a checkpoint takes *pause* seconds.
+    """
+    lines = []
+    for epoch in range(1, epochs + 1):
+        lines.append("Epoch %d/%d" % (epoch, of))
+        spent = 0.0
+        for step in range(1, 21):
+            spent += 0.2 + (pause if (epoch, step) == (3, 10) else 0.0)
+            lines.append("\r%2d/20 ━━━━━━━━━━ 1s %dms/step - loss: 0.5" % (step, 1000 * spent / step))
+        lines.append("\r20/20 ━━━━━━━━━━ 6s %dms/step - loss: 0.5 - val_loss: 0.5" % (1000 * (spent + 1.5) / 20))
+    return "\n".join(lines) + "\n"
+
+
+def test_a_mean_since_the_epoch_began_is_no_time_of_a_step(tmp_path: Path) -> None:
+    """A checkpoint within an epoch makes the mean of all steps behind it longer: nothing became slower."""
+    path = tmp_path / "keras.log"
+    path.write_text(keras(3, 10, 5.0))
+    os.utime(path, (START, START))
+    found = progress([str(path)], formats(), START, Run(job="1", state="running"))
+    assert found.course.total is not None and found.course.total.steps == 200
+    assert [one.kind for one in found.alarms] == []
+    assert found.estimate.step_seconds == pytest.approx(0.2, rel=0.03)
+    path.write_text(keras(4, 10, 0.0))
+    os.utime(path, (START, START))
+    left = progress([str(path)], formats(), START, Run(job="1", state="running")).estimate.left
+    assert left == pytest.approx(6 * (20 * 0.2 + 1.5), rel=0.1)
