@@ -10,13 +10,14 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from maple_submit_filter.answer.report import printable
 
 from ..base import new_file
-from .answers import shown
-from .values import Alarm, Progress
+
+if TYPE_CHECKING:
+    from .values import Alarm, Progress  # every command on a terminal asks what waits, and reads no log for it
 
 FOLDER = "notices"
 MOST_KEPT = 200  # jobs
@@ -41,6 +42,8 @@ def fresh(progress: Progress) -> list[Alarm]:
     """Return the alarms of a job that no look has seen before, and remember them. Raises nothing."""
     if not progress.run.job:
         return []
+    from .answers import shown
+
     found: list[Alarm] = []
 
     def noted(table: dict[str, Any]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -131,3 +133,10 @@ def test_what_is_wrong_in_the_file_is_named(maple: Callable[..., object], home: 
     (home / "a.log").write_text("step 1/2\n")
     result = maple("progress", str(home / "a.log"), "--notify")
     assert result.code == 2 and "notify.toml" in result.err and result.err.count("\n") == 1  # type: ignore[attr-defined]
+
+
+def test_who_asks_what_waits_reads_no_log() -> None:
+    """Every command on a terminal does at its end, and the service knows alarms too."""
+    code = "import sys, maple_agents.progress.notices; print([one for one in sys.modules if '_agents.diagnose' in one])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == "[]\n"
