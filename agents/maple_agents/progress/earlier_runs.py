@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Optional
 from maple_submit_filter.types.job_records import Reached, Record, Version
 
 from .alarms import checkpoint
-from .values import Progress, Run
+from .values import OVER, Progress, Run
 
 if TYPE_CHECKING:
     from ..ask.memory.versions import Job
 
 MOST_RUNS = 8  # that are read at once
-OVER = ("completed", "failed", "cancelled", "timeout", "out-of-memory", "node-failed", "preempted")
 AFTER = 120.0  # seconds after the end in which its log may still be written; later it is another job's
 
 

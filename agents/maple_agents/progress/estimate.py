@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from .gaps import COARSE, PAUSE, STREAK, Gap, Pauses, gaps, is_coarse, pauses, pausing
-from .values import Course, Estimate, Run
+from .values import OVER, Course, Estimate, Run
 
 LAST = 60  # gaps, and
 LAST_SECONDS = 120.0  # of the clock, over which a step's time is taken; the more of the two
@@ -35,13 +35,14 @@ def estimate(course: Course, run: Run, now: float) -> Estimate:
         step_seconds = _since_start(course, run)
         because = "the speed is the average since the start" if step_seconds else ""
     kinds = pauses(breaks)
-    left, guessed = _left(course, step_seconds, kinds, now, breaks)
+    is_over = run.state in OVER
+    left, guessed = (None, 0.0) if is_over else _left(course, step_seconds, kinds, now, breaks)
     return Estimate(
         step_seconds=step_seconds, pause_seconds=_each(breaks), pauses=sum(kind.times for kind in kinds),
         usual_gap=statistics.median(gap.seconds for gap in breaks) if breaks else None,
         longest_gap=max((gap.seconds for gap in breaks), default=None), left=left, guessed=guessed,
         ends_at=now + left if left is not None else None, earlier_step_seconds=paces(course)[1],
-        because=because if left is not None else _why_not(course, step_seconds),
+        because="the job is over" if is_over else because if left is not None else _why_not(course, step_seconds),
     )  # fmt: skip
 
 

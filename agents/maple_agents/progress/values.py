@@ -8,6 +8,7 @@ from typing import Literal
 Scope = Literal["run", "epoch", "part", "unknown"]
 Role = Literal["training", "evaluation", "preparation"]
 MarkKind = Literal["start", "resumed", "evaluation", "checkpoint", "ended"]
+OVER = ("completed", "failed", "cancelled", "timeout", "out-of-memory", "node-failed", "preempted")  # states of a run
 AlarmKind = Literal["silent", "limit", "loss-not-finite", "loss-explodes", "rank-behind", "slower"]
 
 

@@ -222,3 +222,12 @@ def test_a_mean_since_the_epoch_began_is_no_time_of_a_step(tmp_path: Path) -> No
     os.utime(path, (START, START))
     left = progress([str(path)], formats(), START, Run(job="1", state="running")).estimate.left
     assert left == pytest.approx(6 * (20 * 0.2 + 1.5), rel=0.1)
+
+
+def test_a_job_that_is_over_has_no_time_left(tmp_path: Path) -> None:
+    """Its step, speed and last checkpoint are told still."""
+    made = Made(save=(100, 10.0))
+    run = Run(job="1", state="timeout", started=START, ended=START + 500, limit=500.0)
+    found = seen(tmp_path, made, "megatron", START + 500, run)
+    assert (found.estimate.left, found.estimate.because, found.alarms) == (None, "the job is over", ())
+    assert found.estimate.step_seconds == pytest.approx(1.0, rel=0.05) and found.course.step == 400

@@ -11,9 +11,8 @@ from typing import Generic, TypeVar
 import click
 
 from ...base.complaint import Complaint
-from ...progress.earlier_runs import OVER
 from ...progress.notices import seen
-from ...progress.values import Progress
+from ...progress.values import OVER, Progress
 from .notify import Notice
 from .page import page
 from .table import listed
