@@ -82,7 +82,7 @@ bench-tagger: setup ## of labelled requests, how much grammar and tagger read, e
 bench: setup ## every budget against the bare command; make bench-NAME for one
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc --ignore=tests/bench/bench_lab_diagnosis.py tests
 
-bench-verify bench-miniapps bench-retrieval bench-new bench-documents: miniapps-venv
+bench-verify bench-miniapps bench-retrieval bench-new bench-documents bench-progress: miniapps-venv
 
 bench-567: setup ## 567 requests for a script, each result run in a lab (half an hour)
 	@$(BIN)/python -m tests.new567

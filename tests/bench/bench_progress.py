@@ -99,7 +99,7 @@ def spread(off: Sequence[float]) -> tuple[str, str, str]:
 
 
 def test_progress_real_trainings(tmp_path: Path) -> None:
-    """Trainings by real frameworks, run here (three minutes, mostly asleep); without build/heavy-venv, a loop alone."""
+    """Trainings by real frameworks, run here (six minutes, mostly asleep); without build/heavy-venv, a loop alone."""
     there = real_trainings.PYTHON.exists()
     found = real_trainings.recorded(tmp_path, real_trainings.chosen(real_trainings.KINDS if there else ("plain",)))
     rows, alarmed, looks = [], Counter[str](), 0
