@@ -72,7 +72,7 @@ def _worth(series: Series) -> tuple[object, ...]:
     counted = steps and last.scope == "run"
     ends = last.steps is not None and counted
     still = len({line.step for line in series.lines}) < 2
-    stale = ends and still and (last.step == last.steps or last.step == 0)  # over before this began, or never moved
+    stale = counted and still and last.step in (0, last.steps)  # over before this began, or never moved
     return (steps, counted and not stale, ends and not stale, round(series.reading.modified / 600), _progress(series),
             last.place.byte, -(last.rank or 0))  # fmt: skip
 
