@@ -7,68 +7,16 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from .language.lexemes import Line
-from .language.vocabulary import listed, texts
+from .language.vocabulary import listed, pattern, texts
 
 _WORDS = texts("clauses")
 _BREAKS = listed(_WORDS["breaks"])
-_PAST = (
-    r"(?:last|previous|prior|earlier|old|existing|first|original) (?:\w+ )?(?:job|run|time"
-    r"|week|month|year|night|attempt|try|submission|"
-    r"training|one|experiment|script|test|allocation|version|night)|previously|yesterday|ago"
-    r"|failed|fails|crashed|died|ran|took|"
-    r"was|were|had|tried|oomed|hung|broke|gave|went|did|didn|wasn|weren|been|finished|completed"
-    r"|killed|timed out|ran out|"
-    r"(?:i|we|he|she|they|it|who|that|which|team|lab|colleague|job|paper|authors) (?:\w+ )?"
-    r"(?:used|needed|asked|requested|submitted|started|worked|trained|got|launched|reported|wanted|set|chose|picked)|"
-    r"(?:first|initially|originally|at first) (?:thought|wanted|planned|asked|said|had)|initially|"
-    r"used to|so far|until now|up to now|back then|originally|formerly|last (?:monday|tuesday"
-    r"|wednesday|thursday|friday|saturday|sunday|summer|winter|spring|autumn|fall)|"
-    r"(?:on|like|as|from) (?:before|last time)|out of memory|ooms?|crashes|hangs|too slow"
-)
-_NOT_PAST = (
-    r"(?:was|were|been) (?:wondering|hoping|thinking|looking|told|asked|given|granted|awarded"
-    r"|assigned|instructed|planning|trying|going|supposed)|"
-    r"(?:be|is|are|being) (?:\w+ )?(?:used|requested|submitted|started|launched|set|finished|completed)|"
-    r"(?:can|could|will|would|must|should|may|might|shall)(?: 't| not|not)? (?:\w+ )?be \w+|"
-    r"had (?:better|to)|(?:would|should) have|it has to|(?:i|we) (?:wanted|got) (?:to|a|an"
-    r"|the|two|four|\d+)|has been (?:allocated|assigned|given|granted)"
-)
-_NOW = (
-    r"now|let 's|i 'd|we 'd|this time|today|please|want|wants|need|needs|would like|like "
-    r"to|should|let|let's|lets|give me|give it|make|instead|going to|must|"
-    r"take|can you|could you|i'd|we'd|new one|new job|next|from now|use|try|move|switch|go"
-    r"|ask for|request|reserve|submit|rerun|re run|increase|bump"
-)
-_ELSEWHERE = (
-    r"in (?:my|our|the) (?:lab|office|basement|department|group|institute)|access to|laptop"
-    r"|workstation|desktop|at home|locally|local machine|(?:my|a|our) (?:colleague|friend"
-    r"|labmate|roommate|neighbour|neighbor|brother|sister)\w*|"
-    r"(?:the|their|original|gpt|llama|that|this|a|its) (?:\w+ )?(?:paper|article|blog|authors)"
-    r"|paper|labmates|another (?:group|team|user|lab)|"
-    r"other (?:group|team|user|lab|people)s?|"
-    r"(?:someone|somebody|everyone)(?: else)? (?:used|ran|uses|runs|has|had)|aws|azure|gcp|colab|the cloud|competitors|"
-    r"(?:cluster|site|system|machine|partition|queue|node|which|lab|group|center|centre|department"
-    r"|SITE) (?:it ?self )?(?:has|have|had|offers|contains|consists|comes|come|provides)|"
-    r"there (?:is|are|'s)(?! (?:a|the|an) \S+ (?:queue|partition|qos))|it (?:also )?has(?! to)|(?:they|no"
-    r"des) (?:each )?have(?! to)|consists "
-    r"of|made of|made up of|(?:each|every) (?:SITE )?(?:compute )?(?:gpu )?node (?:\w+ )?(?:has"
-    r"|comes|contains|offers|provides|carries)|"
-    r"(?:cost|costs|holiday|vacation|meeting|flight|kids|children|coffee|dinner|lunch|breakfast"
-    r"|birthday|weather|hotel|ticket|tickets)"
-)
-_LIMITS = (
-    r"(?:[\w']+ ){0,4}(?:more|longer|less|fewer|later|exceed|exceeding|over|beyond|above)\b(?! "
-    r"to)|(?:only|forget|hesitate|matter|worry|problem|"
-    r"just|need to worry|mind)\b"
-)
-_NOT = (
-    r"not|no|dont|doesnt|isnt|arent|wont|cant|cannot|(?:don|doesn|isn|aren|won|can|couldn"
-    r"|shouldn|didn|wasn|wouldn|mustn|ain) 't|never|without|"
-    r"avoid|avoiding|except|nor|neither|instead of|rather than|other than|as opposed to|unlike"
-    r"|excluding|skip|skipping|exclude|drop|stop using|away from|"
-    r"(?<!more )(?<!less )(?<!longer )(?<!fewer )than|too (?:big|large|much|heavy|small|slow"
-    r"|long|few) (?:\w+ )?(?:for|on|to fit)"
-)
+_PAST = pattern(_WORDS["past"])
+_NOT_PAST = pattern(_WORDS["not_past"])
+_NOW = pattern(_WORDS["now"])
+_ELSEWHERE = pattern(_WORDS["elsewhere"])
+_LIMITS = pattern(_WORDS["limits"])
+_NOT = pattern(_WORDS["not"])
 _WANT_TO = re.compile(r"^ (?:(?:really|want|wanna|like|have|need|going|gonna|to) )+(?:use|run|take|try)\b")
 _NEGATION_ENDS = listed(_WORDS["negation_ends"])
 

@@ -10,6 +10,7 @@ from maple_submit_filter.site.facts import NodeKind, Partition, Site, kinds_with
 from ..base.slots import Name, Origin, Slot, Slots
 from . import counts
 from .language.vocabulary import listed, texts
+from .phrases import KIND_X
 from .unread import is_account
 from .weights import INDEX
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 _WORDS = texts("cluster_names")
 _PLACES = ("partition", "queue", "qos")
 _GENERIC = listed(_WORDS["generic"])
-
-_KIND_X = re.compile(r"(.*[a-z]*\d+[a-z]*) ?x ?(\d{1,2})", re.I)
 
 
 def resolved(asked: Asked, cluster: Cluster) -> Asked:
@@ -103,7 +102,7 @@ def _kinds(asked: Asked, cluster: Cluster) -> Asked:
     if slot is None or slot.origin.by != "request" or not kinds:
         return asked
     fitting = [kind for kind in kinds if _fits(kind, str(slot.value), cluster)]
-    counted = _KIND_X.fullmatch(str(slot.value))
+    counted = KIND_X.match(str(slot.value))
     if not fitting and counted:
         return _kinds(_with_count(asked, slot, counted.group(1), int(counted.group(2))), cluster)
     rest = Slots(slot for name, slot in asked.slots.items() if name != "gpu")

@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 from ..base.slots import Missing
 from .language.lexemes import GPUS, NAMED, OPEN, RANKS, SAID, WEAK, Hit, Line, Reading
+from .language.vocabulary import pattern, texts
 
+_WORDS = texts("counts")
 _MORE_THAN = re.compile(
     r" (?:(?<!no )(?<!not )(?:more|less|fewer|greater|larger|over and above)(?: \w+)? than"
     r"|(?:with|have|of) only half|another|every|node|gpu|rank|version|python|cuda|number|top"
@@ -24,8 +26,8 @@ _MORE_THAN = re.compile(
 def read(line: Line) -> Iterator[Reading]:
     """Yield the counts of a request; a number that is open ("2 to 4 nodes") comes out as a complaint."""
     done: set[int] = set()
-    for pattern, groups in of(line.text):
-        for match in line.find(pattern):
+    for form, groups in of(line.text):
+        for match in line.find(form):
             yield from _readings(line, match, groups, done)
             if not groups:
                 done.update(range(match.first, match.last + 1))
@@ -107,129 +109,13 @@ def _beside(line: Line, at: int) -> bool:
 # "!open": it is no single number. Nothing behind =>: what only looks like a
 # count. Earlier lines go first; a number that one of them took is not read again.
 
-_ADJECTIVES = """
-full|whole|entire|complete|compute|GPU|gpu|cpu|SITE|SIZE|different|separate|dedicated|exclusive|of the|of these|
-of those|of|big|large|fat|distinct|identical|physical|standard|regular|more or less|or so|grace hopper|login|available|
-accelerated|multi gpu|slurm|pbs|batch|worker|the|those|these
-"""
-_KINDS = r"""
-GPU|nvidia|amd|intel|SIZE|nos|nos \.|no 's|pcs|pieces of|units of|little|
-physical|of the|of these|of|available|visible|full|whole|whopping|-|total|local|mere|the|x
-"""
 Groups = tuple[tuple[str, str], ...]
+_LISTS = {name: pattern(_WORDS[name]) for name in ("adjectives", "kinds")}
 _PARTS = {
-    "n": r"(?P<n>\d+(?:\.\d+)?)",
-    "m": r"(?P<m>\d+)",
-    "nodes": "(?:(?:%s) ){0,6}node" % "".join(_ADJECTIVES.split("\n")),
-    "gpus": "(?:(?:%s) ){0,6}(?:gpu|GPU|tile|gcd)" % "".join(_KINDS.split("\n")),
-    "gpu": "(?:gpu|GPU|tile|gcd)",
-    "no device": "(?:node|partition|queue|box|machine|cluster|or|memory)",
-    "ranks": "(?:(?:mpi|training|gpu|GPU|parallel|python|torch|ddp|distributed|PARADIGM|LAUNCHER|total) ){0,4}"
-    "(?:rank|task)",
-    "per node": "(?:(?:(?:(?:on|in|for|of|from|inside|within) )?(?:per|each|every|/)|a|on|in) (?:of (?:th"
-    "e|these|those) )?"
-    "(?:compute |GPU |gpu )?node|node each|each)",
-    "is": r"(?: (?:=|:|is|of|be|to|are|>|-|equal|set|should|must|at|count|number|exactly|as)){0,6}",
-    ":": "(?: (?:=|:|is|of|>|-)){1,3}",
-    "to": "(?:to|-|or|and/or|until|through)",
-    "not": "(?:, )?(?:instead of|rather than|not|and not) (?:the )?",
-    "prefer": "(?:prefer|preferring|favour|favor|choose|pick)(?: (?:to|use|have|using|having|run|on|with)){0,3}",
-    "has": "(?:with|having|has|have|using|use|gets|get|uses|:|=|should have|should use|should get|must have)(?: all)?",
-    "spread": "(?:, )?(?:(?:spread|distributed|split|divided|scattered|evenly|balanced|all|located|placed) ){0,5}"
-    "(?:over|across|on|in|from|among|between|out over) (?:the |all |all of )?",
-    "in total": "(?:in (?:total|all|sum)|total|all together|combined|across the board|(?:over|across) all(?: node)?)",
-    "changed": "(?:increase|increased|increasing|raise|raised|change|changed|changing|go|going|move|moved|bump|bumped|"
-    r"scale|scaled|scaling|up|down|reduce|reduced)(?: \w+){0,5}?",
-    "change": "(?:set|change|increase|raise|reduce|limit|bump|scale)",
-    "graph": "(?:graph|mesh|tree|network|layer|mlp|hidden|circuit)",
-    "wants": "(?:on|in|using|use|need|want|request|reserve|get|me|just|only|with|for|take)",
-    "next": r"(?= (?:[,;.)(|/§]|- |SITE|PARADIGM|MODEL|LAUNCHER|DUR|node|gpu|walltime|account|time|partition|queue)"
-    r"|\s*$)",
-    "no number": r"(?<! \d )(?<! \d\d )(?<! \d{3} )(?<! \d{4} )",
-    "kind": r"(?!(?:gpu|GPU|hour|minute|day|rank|task|and|or|per|of|for|on|with|in|from|the|a|an|to|x|more|less|other|"
-    r"SITE|DUR|this|that|each|times) )(?:[a-z][\w.-]*)",
-    "for each": "(?:for|per|on|to|each|/)(?: (?:each|every|all|1))?(?: of)?(?: (?:the|its|my|those|these|all))*",
-    "not each": "(?<!each )(?<!every )(?<!per )(?<!of )",
-    "no list": "(?! (?:failures?|list|name|count|number|type|hour|version|classification|features|embeddings?))",
-    "each": "(?:each|every|per|all)(?: (?:of (?:the|them|these)|node|compute|gpu|GPU|:)){0,5}",
-    "node number": r"(?:node (?:count|number)|number (?:of )?(?:\w+ )?node|num node|node)(?: \( s \))?",
+    name: re.sub("<(adjectives|kinds)>", lambda part: _LISTS[part[1]], text)
+    for name, text in (line.split(" => ", 1) for line in _WORDS["parts"].strip().splitlines())
 }
-_GRAMMAR = r"""
-# what only looks like a count: node-hours, the nodes of a graph
-\d+(?:\.\d+)? (?:- )?(?:node|gpu|GPU|cpu|core|su|service|credit) (?:- )?(?:hour|minute|day|unit) =>
-<graph>(?: \w+)? (?:has|have|with|of|contains|:|=) (?:about |up to )?\d+ (?:\w+ )?node =>
-\d+ (?:hidden|graph|leaf|tree|input|output|grid|mesh|neural) node =>
-(?P<n>-\d+) (?:node|<gpu>) => n=nodes!open
-# from 2 to 4 nodes, where it is a change
-<changed> from \d+(?: node)? to <n>(?: <nodes>)? => n=nodes
-<change> (?:the )?(?:number of )?node(?: number)? to <n> => n=nodes!named
-# ranges and alternatives are no value
-(?P<n>\d+) <to> <m> (?:- )?<nodes>(?: \w+)? => n=nodes!open m=nodes!open
-(?:between|from) (?P<n>\d+) (?:and|to) <m> (?:<nodes>|<gpus>) => n=nodes!open m=nodes!open
-(?P<n>\d+) <to> <m> (?:- )?<gpus> => n=gpus!open m=gpus!open
-<n> (?:node )?or <m> (?:- )?<nodes> => n=nodes!open m=nodes!open
-# 4 instead of 8 nodes: the first number counts the same thing
-<n> <not>\d+ <nodes> => n=nodes
-<n> <not>\d+ <gpus> => n=gpus
-# a kind and how many of it, "A100 x4"
-(?:GPU|gpu) (?:SIZE )?x <n>(?= each) => n=gpus_per_node
-(?:GPU|gpu) (?:SIZE )?x <n>(?! (?:node|x|/|per)) => n=gpus
-<prefer> <n> over (?:the )?<m> <nodes> => n=nodes m=-
-<prefer> <n> over (?:the )?<m> <gpus> => n=gpus m=-
-# 2 of the 4 GPUs
-<n> of (?:its|the|their|my|our|those|these|all) <m> <gpus> => n=gpus m=-
-<n> of (?:its|the|their|my|our|those|these|all) <m> <nodes> => n=nodes m=-
-(?:its|their) (?:own )?<n> <gpus> => n=gpus_per_node
-# nodes and the ranks of each in one breath; a rank for each of the GPUs
-<n> (?:<nodes> )?(?:x|\*|times) <m> <ranks> => n=nodes m=ranks_per_node
-(?P<n>1) <ranks> <for each> <m> <gpus> => n=- m=gpus+ranks
-# nodes and the GPUs of each in one breath
-<n> (?:- )?<nodes> of <m> (?:x )?<gpus> => n=nodes m=gpus_per_node
-<n> (?:<nodes> )?(?:x|\*|times) <m> (?:x )?<gpus>(?: node)? => n=nodes m=gpus_per_node
-<n> node (?:x|\*|times) <m>(?: (?:x )?<gpus>)? => n=nodes m=gpus_per_node
-<n> (?:node )?(?:x )?(?:with |of )?<m> (?:x |- )<gpus> (?:- )?node => n=nodes m=gpus_per_node
-(?:a|an) (?P<n>1) (?:SIZE )?GPU (?:(?:- )?SIZE )?(?:compute )?node => n=nodes
-<n> - <gpus> (?:compute )?node => n=gpus_per_node
-# the GPUs of a node
-<n> (?:- )?<gpus>(?: GPU)?(?: (?:in|on|of|from))?(?: (?:use|used|being used))? <per node> => n=gpus_per_node
-<each> <has> (?:exactly )?<n> (?:- )?<gpus> => n=gpus_per_node
-(?:with|of|having|at|,|and) each <n> (?:- )?<gpus> => n=gpus_per_node
-<gpu> (?:per|/|a|each|on each|on every|in each) node<is> <n> => n=gpus_per_node!named
-(?<![a-z] )per node <n> <gpus> => n=gpus_per_node!named
-<gpu><is> <n> per node => n=gpus_per_node!named
-# the ranks of a node; one for each GPU is no count of them
-(?P<n>1) <ranks> (?:(?:on|in|for) )?(?:per|each|every|/|a) <gpu> => n=-
-(?P<n>1) <gpu> (?:(?:on|in|for) )?(?:per|each|every|/|a) (?:mpi )?(?:rank|task) => n=rank_gpus
-<gpus>(?: (?:per|/|a|each) node)?(?: ,)?(?: with| and)? (?P<n>1) <ranks> (?:each|per gpu) => n=-
-<n> (?:- )?<ranks> (?:on |in |for )?<per node> => n=ranks_per_node
-<ranks> (?:per|/|a|on each|on every) node<is> <n> => n=ranks_per_node!named
-<n> ppn => n=ranks_per_node
-(?:each|every|per) node <n> <ranks> => n=ranks_per_node!named
-(?:<ranks>)<is> <n> (?:per|/|a|each|on each|on every) node => n=ranks_per_node!named
-# nodes
-<node number><:>(?: exactly)? <n>(?! (?:x|tile|gpu|GPU|rank|task|core|cpu|hour|minute)) => n=nodes!named
-<n> (?:- )?<nodes><no list> => n=nodes
-<n> <kind> node<no list> => n=nodes!kind
-<not each>GPU (?:gpu |compute )?(?P<n>node|box)(?! (?:or|is|are|type|kind|partition|queue|-)) => n=nodes!single
-(?<!the )(?:full|whole|entire) (?P<n>node)<next> => n=nodes!single
-(?<= [,;] )<n> x <m>(?= [,;]) => n=nodes!weak m=gpus_per_node!weak
-<no number>node <n><next> => n=nodes!plural
-<no number>gpu <n><next> => n=gpus!plural
-<wants> (?P<n>a|an) (?:(?:full|whole|entire|compute|GPU|gpu|SITE|SIZE) ){0,3}node<no list> => n=nodes!weak
-# the GPUs of the job
-<n> (?:- )?<gpus>(?: GPU)? <in total> => n=gpus_total
-(?:total (?:of )?(?:number of )?|in total (?:of )?)(?:exactly )?<n> <gpus> => n=gpus_total
-<gpu> (?:in )?total<is> <n> => n=gpus_total!named
-<n> (?:- )?<gpus>(?: GPU)? <spread><m> (?:- )?<nodes> => n=gpus_total m=nodes
-<n> (?:x )?<gpus>(?! (?:memory|hour)) => n=gpus
-<wants> (?P<n>a|an) GPU(?! (?:gpu |GPU |- |compute )*<no device>) => n=gpus!weak
-LAUNCHER (?:with |, )?<n> <per node>(?! (?:gpu|GPU|node|card|tile)) => n=ranks_per_node
-(?:number of |num )?(?:gpu|GPU gpu)(?: number)?(?: (?:=|:|>)){1,3} <n>(?! (?:gb|tile|SIZE)) => n=gpus!named
-# the ranks of the job
-world size<is> <n> => n=ranks!named
-<n> <ranks>(?! (?:per|/|on each|a node|type|group|in the (?:dataset|benchmark))) => n=ranks
-(?:total |number of )?<ranks>(?: number)?(?: (?:=|:)){1,3} <n> => n=ranks!named
-"""
+_GRAMMAR = _WORDS["grammar"]
 
 
 _NEEDS = (
@@ -243,8 +129,8 @@ _NEEDS = (
 def of(text: str) -> tuple[tuple[str, Groups], ...]:
     """Return the patterns that may match a line of lexemes: what it does not speak of is not looked for."""
     return tuple(
-        (pattern, groups)
-        for pattern, groups, needs in patterns()
+        (form, groups)
+        for form, groups, needs in patterns()
         if all(any(" %s " % word in text for word in need) for need in needs)
     )
 
@@ -255,15 +141,13 @@ def patterns() -> tuple[tuple[str, Groups, tuple[tuple[str, ...], ...]], ...]:
     lines = [line for line in _GRAMMAR.strip().splitlines() if not line.startswith("#")]
     rows = []
     for line in lines:
-        pattern, _, names = line.rpartition("=>")
+        form, _, names = line.rpartition("=>")
         groups = tuple((part.partition("=")[0], part.partition("=")[2]) for part in names.split())
         needs = tuple(
-            words
-            for part, words in _NEEDS
-            if part in pattern and "|<gpu" not in pattern and "(?:<nodes>" not in pattern
+            words for part, words in _NEEDS if part in form and "|<gpu" not in form and "(?:<nodes>" not in form
         )
         rows.append(
-            (re.sub(r"(?<!\(\?P)<([a-z: ]+)>", lambda part: _PARTS[part.group(1)], pattern.strip()), groups, needs)
+            (re.sub(r"(?<!\(\?P)<([a-z: ]+)>", lambda part: _PARTS[part.group(1)], form.strip()), groups, needs)
         )
     return tuple(rows)
 

@@ -9,7 +9,7 @@ from ..base.quantities import clock, of_clock
 from ..base.slots import Missing
 from .clauses import asides
 from .language.lexemes import FAINT, NAMED, OPEN, SAID, WEAK, Line, Reading
-from .language.vocabulary import listed, texts
+from .language.vocabulary import listed, pattern, texts
 from .language.words import CLOCK, NAME, NUMBER, SIGN, Token
 
 _WORDS = texts("durations")
@@ -23,35 +23,11 @@ _HALF = (
     ("a", "week"),
     ("quarter", "of", "an", "hour"),
 )
-_NAMES = (
-    r"(?:walltime|wall(?:- | )?(?:time|clock)(?: time)?(?: limit)?|time limit|run ?time|duration"
-    r"|(?:maximum|maximal) (?:time|runtime|duration)|time budget|hard limit)"
-)
-_LINK = (
-    r"(?: (?:of|is|:|=|to|at|limit|maximum|about|around|approximately|should|be|set|the|must|with"
-    r"|a|request|limited|will|shall|up|most|>|-)){0,8}"
-)
-_MOST = (
-    r"(?:up to|until|at most|no more than|not more than|no longer than|not longer than|maximum|maximum "
-    r"of|within|under|less than|limit of|limited to|cap of|capped at|budget of|not exceed|not "
-    r"to exceed|never exceed|exceed)"
-)
-_BEFORE_POISON = (
-    r"(?:every|each|per|past|next|after|wait|waits|waited|waiting|since|timeout|timeouts|interval"
-    r"|in|by|before|ago|took|take|takes|taking|"
-    r"taken|epoch|step|every other|old|first|another|more than|over|least|than|sleep|sleeping"
-    r"|delay|lasts|lasted|until|have|only have|dataset|data|walk|drive)"
-)
-_AFTER_POISON = (
-    r"(?:ago|old|later|earlier|before|timeout|interval|per (?:epoch|step|iteration|batch|day|week|month|s"
-    r"ample|image|file)"
-    r"|each (?:epoch|step|day|week)|delay|from now|warmup|warm "
-    r"up|left|(?:is|are) left (?:on|in|of|for)|until|train|away|apart|behind|ahead|flight|drive|walk|meeting|"
-    r"notice|deadline|worth of (?:audio|video|data|speech)|of (?:\w+ )?(?:audio|video|speech"
-    r"|data|recording|recordings|music|footage|eeg|sleep|work|debugging|history|measurements"
-    r"|observations|simulation|weather)|"
-    r"a (?:day|week|night)|/ (?:epoch|step|day)|checkpoint|checkpoints|checkpointing)"
-)
+_NAMES = pattern(_WORDS["names"])
+_LINK = pattern(_WORDS["link"])
+_MOST = pattern(_WORDS["most"])
+_BEFORE_POISON = pattern(_WORDS["before_poison"])
+_AFTER_POISON = pattern(_WORDS["after_poison"])
 _BEFORE = listed(_WORDS["before"])
 _AFTER = listed(_WORDS["after"])
 _VALUE_BEFORE = listed(_WORDS["value_before"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from ..base.quantities import clock, of_clock
 from .language.lexemes import FAINT, GPUS, SAID, WEAK, Reading
@@ -28,6 +29,8 @@ def plain_form(text: str) -> str:
     text = _COMMENTED.sub(lambda line: " " * len(line.group()), text)
     text = _RULE.sub(lambda rule: " " * len(rule.group()), text)
     text = _STAMP.sub(lambda stamp: " " * len(stamp.group()), text)
+    for key, asks in _QUESTIONS:
+        text = asks.sub(partial(_answered, key), text)
     if len(_HISTORY.findall(text)) > 1:
         text = _HISTORY.sub(lambda number: " " * len(number.group()), text)
     if len(_LEADER.findall(text)) > 1:
@@ -35,6 +38,29 @@ def plain_form(text: str) -> str:
     if len(_ROW.findall(text)) > 1:
         text = _ROW.sub(_keyed, text)
     return text
+
+
+_SPEAKER = r"[ \t>]*<?@?\w[\w.-]{0,20}>?:[ \t]*"
+_BEGINS = r"(?:(?:no|nope|ok|yes|yeah|fine|so|well|let's say|say)\b,?[ \t]*)?"
+_QUESTIONS = tuple(
+    (
+        key,
+        re.compile(
+            r"(?im)^%s[^:\n]{0,30}?(?:%s)[^:\n]{0,30}\n%s%s(?=%s)" % (_SPEAKER, asks, _SPEAKER, _BEGINS, answer)
+        ),
+    )
+    for key, asks, answer in (
+        ("nodes:", r"how many (?:\w+ )?nodes|\bnodes ?\?", r"\d{1,4}(?![\w:.])"),
+        ("gpus:", r"how many (?:gpus|cards)|\bgpus ?\?", r"\d{1,4}(?![\w:.])"),
+        ("walltime:", r"how long|time(?: limit)? ?\?", r"\d[\w:.]*"),
+    )
+)
+
+
+def _answered(key: str, talk: re.Match[str]) -> str:
+    """Return a question of a chat, and what stands before its answer, as the key of that answer."""
+    begins = talk.group().index(":") + 1
+    return (" " * begins + key).ljust(len(talk.group()))
 
 
 _PASTED = re.compile(

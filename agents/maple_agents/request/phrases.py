@@ -18,24 +18,7 @@ from .language.words import NAME, NUMBER, NUMERALS, SIGN, WORD, Token
 _WORDS = texts("phrases")
 _WINDOW = 10
 _INSIDE = frozenset("-,+x*/&_#")
-_VARIANTS = (
-    "instruct",
-    "chat",
-    "hf",
-    "it",
-    "base",
-    "instructhf",
-    "chathf",
-    "v0.1",
-    "v0.2",
-    "v0.3",
-    "instructv0.1",
-    "instructv0.2",
-    "instructv0.3",
-    "uncased",
-    "cased",
-    "pytorch",
-)
+_VARIANTS = tuple(_WORDS["variants"].split())
 _UNITS = listed(_WORDS["units"])
 _LIBRARIES = {"accelerate", "deepspeed"}  # as bare words: a library as well as a paradigm
 _LAUNCHERS = table(_WORDS["launchers"])
@@ -48,7 +31,7 @@ _GPU = re.compile(
     r"mi250x?|mi300[ax]?|mi325x?|mi350x?|mi355x?|pvc|max1[15]50|max1100|rtx[a-z]?\d{4}(?:ti)?|pontevecchio|gracehopper)"
     r"(?:sxm\d?|pcie|nvl|nvlink|hbm\d?e?)?(?:\d{2,3}g(?:i?b)?)?(?:sxm\d?|pcie)?)(?:s|gpus?)?\Z"
 )
-_KIND_X = re.compile(r"([a-z]{1,2}\d{2,3}[a-z]?)x\d{1,2}\Z")
+KIND_X = re.compile(r"(?i)([a-z]{1,2}\d{2,3}[a-z]?) ?x ?(\d{1,2})\Z")  # a kind and how many, or a node's name
 _ENDED = re.compile(
     r"([a-z]{6,})(?:a|u|y|em|om|ie|ę|'?[dt][ea])\Z"
 )  # "Megatrona", "torchrun'da": other languages' cases
@@ -194,7 +177,7 @@ def _named(joined: str) -> Phrase | None:
     if hit is None and (bare := _ENDED.match(joined)):
         found = known().get(bare[1])
         hit = found if found is not None and found.name in ("paradigm", "launcher") else None
-    if hit is None and (_GPU.match(joined) or _KIND_X.match(joined) and _GPU.match(joined.rpartition("x")[0])):
+    if hit is None and (_GPU.match(joined) or (kind := KIND_X.match(joined)) and _GPU.match(kind[1])):
         hit = Phrase("gpu", joined)
     return hit
 

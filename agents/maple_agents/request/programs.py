@@ -15,7 +15,10 @@ from .language.vocabulary import listed, texts
 
 _WORDS = texts("programs")
 _LAUNCHERS = {called: launcher for called, launcher in registry.NAMED.items() if launcher.name in LAUNCHERS}
-_INTERPRETER = r"(?:/[\w./+-]*/)?(?:python(?:\d(?:\.\d+)?)?|julia|Rscript|bash|sh|uv|poetry|pipenv|vllm(?=\s+serve))"
+_INTERPRETER = (
+    r"(?:/[\w./+-]*/)?(?:python(?:\d(?:\.\d+)?)?|julia|Rscript|bash|sh|uv|poetry|pipenv|vllm(?=\s+serve\s)|papermill"
+    r"|jupyter(?=\s+nbconvert))"
+)
 _FILE = r"(?:[\w.~$@{}+/-]*/)?[\w.+-]*\w\.(?:py|jl|R|sh)\b|\./[\w./+-]+"
 _STARTER = r"(?:torchrun|accelerate\s+launch|deepspeed|srun|mpiexec|mpirun|ibrun|jsrun|aprun)"
 _BEGIN = re.compile(
@@ -291,7 +294,7 @@ def _argument(word: str, value_for: str, wants_program: bool, follows: str, raw:
     if wants_program and (
         _operand(word)
         or re.match(r"[\w.]+\.\w+$|\d+$", word)
-        or low in ("run", "launch", "serve", "python", "python3", "exec")
+        or low in ("run", "launch", "serve", "nbconvert", "python", "python3", "exec")
         or re.match(_INTERPRETER + "$|" + _STARTER + "$", word)
     ):
         return "program"
@@ -302,7 +305,7 @@ def _operand(word: str) -> bool:
     """Tell whether a word looks like an argument and not like prose: a file, an assignment, a variable, in quotes."""
     return not _LOG_FILE.search(word) and bool(
         re.match(
-            r"[\w.+-]*[\w-]\.(?:py|jl|sh|R|ya?ml|json|toml|cfg|ini|txt|csv|conf|gin|pt|ckpt"
+            r"[\w.+-]*[\w-]\.(?:py|ipynb|jl|sh|R|ya?ml|json|toml|cfg|ini|txt|csv|conf|gin|pt|ckpt"
             r"|safetensors|npz|h5|hdf5|parquet|jsonl|bin)$|(?:[~$.]?\.?/|\$\{?\w)[^\s]*$|\+{0,2}[\w.@/]+=[^\s]+"
             r"$|\"|'|\w+/[\w./-]+\.\w+$",
             word,
@@ -391,22 +394,7 @@ def _launcher(name: str, pieces: Sequence[tuple[str, int]], start: int, command:
     return program, readings
 
 
-_OURS = frozenset(
-    (
-        "n",
-        "N",
-        "np",
-        "ppn",
-        "c",
-        "nproc-per-node",
-        "nnodes",
-        "node-rank",
-        "num-processes",
-        "num-machines",
-        "m",
-        "module",
-    )
-)
+_OURS = listed(_WORDS["ours"])
 
 
 def _counted(launcher: Launcher) -> dict[str, str]:

@@ -149,8 +149,11 @@ def read(line: Line, text: str) -> Iterator[Reading]:
 
 
 def _filesystems(text: str) -> Iterator[Reading]:
+    behind = [match.span() for match in _SYSTEMS.finditer(text)]
     for pattern in (_SYSTEMS, _SYSTEMS_AHEAD):
         for match in pattern.finditer(text):
+            if pattern is _SYSTEMS_AHEAD and any(start < match.end() and match.start() < end for start, end in behind):
+                continue  # "project abc filesystem flare"
             group = match.group("names")
             if pattern is _SYSTEMS and "," in group and not _LIST_ENDS.match(text, match.end("names")):
                 group = group.rpartition(",")[0]  # "home and eagle, charge it to": the list ended at the comma

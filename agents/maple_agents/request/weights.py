@@ -15,21 +15,16 @@ from .arguments import joined
 from .clauses import asides, denied
 from .forms import pasted
 from .language.lexemes import ARGUMENTS, GPUS, NAMED, OPEN, OPTION, RANKS, SAID, WEAK, WISH, Line, Reading
+from .language.vocabulary import pattern, texts
 
+_WORDS = texts("weights")
 CORRECTS = re.compile(
     r" (?:no ,|not ,|no no|no wait|wait|make that|make it|sorry|i mean|i meant|actually|correction|scratch "
     r"that|scrap that|on second thought|or rather|rather|change (?:that|it|this)|edit :|edit"
     r"|update :|"
     r"no make|better|oops|strike that|forget that|hmm|instead|nope|my bad|should be|let's make|let 's make) "
 )
-_AGAIN = (
-    r"(?:make (?:that|it|this)|exactly|ask(?:ing)?(?: for)?|say|request|give(?: it| me)?|i mean|i meant|actually|"
-    r"rather|correction|change (?:that|it"
-    r"|this) to|use|take|but|try|better|sorry|wait|no|oops|should be|go (?:for|with)|want|need)"
-    r"(?: (?:,|:|to|use|rather|actually|only|just|with|it|that|should|be|i|mean|meant|make"
-    r"|no|wait|sorry|-|on)){0,6} (?P<n>\d+)(?= (?:[.,;:!)]|instead|please|then|at|with|for"
-    r"|and|account|in|on|though|tops|to be|$)|\s*$)"
-)
+_AGAIN = pattern(_WORDS["again"])
 _UNIT_SECONDS = (("week", 604800), ("day", 86400), ("hour", 3600), ("h", 3600), ("min", 60), ("m", 60))
 _OF_ALL = {GPUS: "gpus_total"}  # what a number is asked for as
 _LIBRARY_LAUNCHERS = {"accelerate-ddp": "accelerate"}
@@ -312,11 +307,7 @@ def _taken_back(line: Line, readings: Sequence[Reading]) -> set[int]:
 
 
 _PLACES = ("account", "partition", "queue", "qos")
-_NOT_THAT = (
-    r"(?:that|this|it)(?: (?:1|account|project|allocation|queue|partition))? "
-    r"(?:(?:has |just |already )*(?:ran out|run out|expired|ended|doesn 't exist|does not exist)|"
-    r"(?:is|was|'s) (?:\w+ )?(?:gone|closed|used up|exhausted|over|wrong|expired|not valid|invalid|not mine|full))"
-)
+_NOT_THAT = pattern(_WORDS["not_that"])
 _OF_THEM = r"(?:need|want|only|just|use|take|get|request|reserve) (?P<n>\d+) of (?:them|these|those)"
 
 

@@ -38,22 +38,6 @@ from .language.vocabulary import listed, texts
 from .language.words import NAME, NUMBER
 
 _WORDS = texts("words")
-WISHES = (
-    "lora",
-    "qlora",
-    "8bit",
-    "4bit",
-    "frozen",
-    "inference",
-    "offload",
-    "checkpointing",
-    "sgd",
-    "debug",
-    "interactive",
-    "preempt",
-    "shared",
-    "nccl",
-)
 RANK_A_GPU = "rank-a-gpu"  # a wish, too: it counts where a program has one process on a node otherwise
 
 _RANK_A_GPU = re.compile(
@@ -66,8 +50,9 @@ class Asked(NamedTuple):
     """What a request says.
 
     *slots*: only what stands there, each with the characters it was read from; `gpu`, `partition`, `queue` and `qos`
-    as said until `resolve` gives them the site's own names. *contradictions*: one clear line each. *wishes*: see
-    `WISHES`, `RANK_A_GPU`. *rest*: the words that were not understood. *ranks*: of the whole job, where they were said.
+    as said until `resolve` gives them the site's own names. *contradictions*: one clear line each. *wishes*: those of
+    `templates/words/phrases.toml`, and `RANK_A_GPU`. *rest*: the words that were not understood. *ranks*: of the whole
+    job, where they were said.
     *gpu_kinds*: the node kinds of the site that fit the GPU said, where they are several (`resolve`).
     *gpus_open*: nobody said whether the GPUs are a node's or the job's. *names*: words that may be names of the site.
     *came_from*: the cluster that something is carried from. *left*: the words that no reading used. *doubts*: slots

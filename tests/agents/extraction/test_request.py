@@ -8,7 +8,6 @@ import sys
 
 import pytest
 from maple_agents.base.slots import INTEGERS, NAMES, Slot
-from maple_agents.request import words as request
 from maple_agents.request.language.languages import MOST
 from maple_agents.request.words import read, refusal
 
@@ -116,10 +115,3 @@ def test_reading_needs_no_heavy_library() -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60)
     assert done.stdout.strip() == "[]", done.stderr
-
-
-def test_wishes_are_those_that_are_told() -> None:
-    """Every wish that the grammar can read is in the published list."""
-    from maple_agents.request import phrases
-
-    assert {phrase.value for phrase in phrases.known().values() if phrase.name == "wish"} == set(request.WISHES)

@@ -19,7 +19,7 @@ from maple_agents.request.tagger import model, reading
 from maple_agents.request.tagger.model import ASIDE, OTHER, Tagged, tag, weights
 from maple_agents.request.tagger.pieces import ROWS, features, pieces
 from maple_agents.request.tagger.reading import Reading, Span, Tagging
-from maple_agents.request.tagger.witness import decided, heard
+from maple_agents.request.tagger.witness import decided, doubtful, heard
 
 from tests.tagger.phrases import LANGUAGES, phrases
 from tests.tagger.requests import LABELS, labels, requests
@@ -277,3 +277,13 @@ def test_of_two_values_the_one_of_another_job_is_told():
     pasted = "#SBATCH -N 2\nshe has 8 nodes"
     old = [Slot("nodes", 2, Origin("request", "-N 2", 8, 12)), Slot("nodes", 8, Origin("request", "8 nodes", 21, 28))]
     assert not decided(pasted, _reading(pasted, ("8 nodes", "X", "", 2.0)), old, Slots()).slots
+
+
+def test_a_value_that_is_surely_of_another_job_is_asked_about():
+    """Even where it is the only one; an option on the command line is no words of a request."""
+    text = "the last one hit 4h"
+    told = _reading(text, ("4h", "X", "", 5.0))
+    said = Slot("walltime", "04:00:00", Origin("request", "4h", 17, 19))
+    assert [missing.slot for missing in doubtful(told, Slots([said]))] == ["walltime"]
+    assert not list(doubtful(_reading(text, ("4h", "X", "", 1.0)), Slots([said])))
+    assert not list(doubtful(told, Slots([said._replace(origin=Origin("option", "4h", 17, 19))])))

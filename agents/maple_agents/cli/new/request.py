@@ -191,11 +191,19 @@ def _by_tagger(asked: Wanted) -> Wanted:
         tagger = reading.read(asked.text)
     except (OSError, ValueError):
         return asked  # its weights are not there, or not whole
+    asked = _without(asked, tuple(witness.doubtful(tagger, asked.slots)))
     decided = witness.decided(asked.text, tagger, asked.doubted, asked.slots)
     asked = asked._replace(slots=asked.slots.with_more(decided.slots), unread=(*asked.unread, *decided.unread))
     open_ = {missing.slot for missing in asked.doubts} - set(asked.slots)
     answer = witness.heard(asked.text, tagger, asked.unread, asked.slots, asked.cluster.site, open_)
     return asked._replace(slots=asked.slots.with_more(answer.slots), unread=_shown(asked.text, answer.unread))
+
+
+def _without(asked: Wanted, doubts: tuple[Missing, ...]) -> Wanted:
+    """Return *asked* with more slots in doubt, and no value for them."""
+    names = {missing.slot for missing in doubts}
+    kept = Slots(slot for slot in asked.slots.values() if slot.name not in names)
+    return asked._replace(slots=kept, doubts=(*asked.doubts, *doubts)) if doubts else asked
 
 
 def _shown(text: str, lost: "tuple[Unread, ...]") -> "tuple[Unread, ...]":

@@ -30,3 +30,8 @@ def table(text: str) -> dict[str, str]:
         meaning, _, phrases = line.partition(":")
         meanings.update({phrase.strip(): meaning.strip() for phrase in phrases.split(",") if phrase.strip()})
     return meanings
+
+
+def pattern(text: str) -> str:
+    """Return a pattern that stands on several lines."""
+    return text.replace("\n", "")

@@ -7,12 +7,12 @@ about. A word that stopped the script and that the tagger is sure holds nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from maple_submit_filter.site.facts import Site
 
-from ...base.slots import INTEGERS, Name, Origin, Slot, Slots, Unread
+from ...base.slots import INTEGERS, Missing, Name, Origin, Slot, Slots, Unread
 from ..forms import pasted
 from ..language.vocabulary import listed, texts
 from ..site_names import of_files
@@ -96,11 +96,19 @@ def decided(text: str, tagger: Reading, doubted: Sequence[Slot], said: Slots) ->
 DECIDED = ("nodes", "gpus_per_node", "gpus_total", "ranks_per_node", "walltime", "memory", "account")
 
 
-def _is_aside(slot: Slot, tagger: Reading) -> bool:
+def doubtful(tagger: Reading, said: Slots) -> Iterator[Missing]:
+    """Yield the question for each slot whose only value the tagger is sure is of another job."""
+    for slot in said.values():
+        if slot.name in DECIDED and slot.origin.by == "request" and _is_aside(slot, tagger, NOTHING):
+            says = "%s may be of another job; say what this one has" % slot.origin.where
+            yield Missing(slot.name, says, (str(slot.value),))
+
+
+def _is_aside(slot: Slot, tagger: Reading, sure: float = FORMED) -> bool:
     """Tell whether all words that a value was read from surely speak of another job, or of what is not wanted."""
     start, end = slot.origin.start, slot.origin.end
     inside = [tagged for tagged in tagger.pieces if tagged.piece.start < end and start < tagged.piece.end]
-    return bool(inside) and all(tagged.label == ASIDE and tagged.margin >= FORMED for tagged in inside)
+    return bool(inside) and all(tagged.label == ASIDE and tagged.margin >= sure for tagged in inside)
 
 
 def _untold(unread: Unread, slots: Sequence[Slot]) -> Unread | None:
