@@ -130,9 +130,10 @@ class Unfit(NamedTuple):
     """Words of a script that do not work at a site though the scheduler takes them.
 
     *what*: "mpiexec --gpu-bind" (an option of a launcher), "--backend=ccl" (what a program is told), "module conda",
-    "-l filesystems=flare" (a value that is asked for), or the name of a file on a launch line. *loads*: the module that
-    must be loaded for it to hold; *unless*: words of the script that make it work. Its cure: *remove* it, write
-    *instead* for it, or write a line *before* its own.
+    "command wget|git clone" (one of these, in the batch shell), "-l filesystems=flare" (a value that is asked for), or
+    the name of a file on a launch line. *loads*: the module that must be loaded for it to hold; *unless*: words of the
+    script that make it work, a variable's name where it is set. Its cure: *remove* it, write *instead* for it, or write
+    words *before* its line.
     """
 
     key: str

@@ -14,9 +14,11 @@ from .. import rule
 
 _OF_X86 = re.compile(rb"(?m)^(?![ \t]*#)[^\n]*?(?<![A-Za-z0-9])(x86[_-]64|amd64|linux64|x86)(?![A-Za-z0-9])")
 _ABOUT_IMAGES = re.compile(
-    rb"\b(?:ba|z)?sh[ \t][^\n]*x86_64[\w.-]*\.sh\b|\.sif\b|\.sqsh\b|docker://|oras://|--arch\b|/NGC\b|_sif\b",
+    rb"\b(?:ba|z)?sh[ \t][^\n]*x86_64[\w.-]*\.sh\b|\.sif\b|\.sqsh\b|docker://|oras://|--arch\b|/NGC\b|_sif\b"
+    rb"|(?:source|\.)[ \t]+\S*/(?:activate|conda\.sh)\b|\b(?:conda|mamba|micromamba)[ \t]+activate\b",
     re.IGNORECASE,
 )
+_HELP = {False: "take an image built for arm64", True: "take an environment that was made on nodes of this kind"}
 _ASKS = re.compile(rb"uname|\bcase\b|\bif\b|\[\[?")
 
 
@@ -25,6 +27,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """A container runs on the processors that its image was built for.
 
     Wrong: bash Miniconda3-latest-Linux-x86_64.sh
+    Wrong: source /work/miniconda3-linux-x86_64/bin/activate
     Wrong: apptainer exec --nv torch-x86_64.sif, or apptainer pull --arch amd64, on the Grace processors of Vista
     Right: an image built for aarch64 (arm64)
     Why:   the program ends at once: exec format error. Maple tells it by the name, which may mislead, so it only
@@ -38,7 +41,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             says = "%s is named, but the processors here are %s" % (match.group(1).decode(), site.arch)
             fix = _arm(match, line) or _installer(match.group(1), job.source)
             yield Finding("MPL702", says, Span(*match.span(1)), fixes=(fix,) if fix is not None else (),
-                          help="take an image built for arm64", site_fact="cpu_arch")  # fmt: skip
+                          help=_HELP[b"activate" in line or b"conda.sh" in line], site_fact="cpu_arch")  # fmt: skip
             return
 
 

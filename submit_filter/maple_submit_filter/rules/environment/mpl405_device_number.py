@@ -31,6 +31,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: srun --ntasks-per-node=8 --gpus-per-task=1 python train.py, where train.py calls set_device(SLURM_LOCALID)
     Wrong: srun --gpus-per-task=1 bash -c 'python train.py --device cuda:$SLURM_LOCALID'
     Wrong: srun --gpus-per-task=1 bash -c 'HIP_VISIBLE_DEVICES=$SLURM_LOCALID python train.py'
+    Wrong: srun --gpus-per-task=1 --gpu-bind=closest bash -c 'LOCAL_RANK=$SLURM_LOCALID python train.py'
     Right: srun --ntasks-per-node=8 --gpus-per-node=8 python train.py, or set_device(0) in train.py
     Why:   local ranks 1 to 7 end with: invalid device ordinal. Maple only shows the change: Slurm 22.05 without
            cgroups shows all devices all the same.
@@ -45,6 +46,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     hidden = _hidden_by_number(plan, job)
     if hidden is not None:
         yield hidden
+        return
+    own = _own_local_rank(plan, job)
+    if own is not None:
+        yield own
         return
     for program in programs(plan, job):
         if not _sees_one(program.step, job) or any(word in program.text for word in _COUNTS):
@@ -68,6 +73,30 @@ def _hidden_by_number(plan: LaunchPlan, job: Job) -> Optional[Finding]:
         return None
     says = "each task sees one GPU, number 0, and %s names that of its number on the node" % match.group(1).decode()
     return Finding("MPL405", says, Span(*match.span()), fixes=_all_of_a_node(step.links[0], step, job), help=_HELP)
+
+
+_LOCAL_RANK = re.compile(rb"(?m)^(?![ \t]*#).*?\bLOCAL_RANK=[\"']?\\?\$\{?(SLURM_LOCALID)\b\}?[\"']?")
+
+
+def _own_local_rank(plan: LaunchPlan, job: Job) -> Optional[Finding]:
+    """Return that a script numbers the ranks of a node as LOCAL_RANK where each sees one device, by two words of srun.
+
+    Programs take the device of that number. Where the program lies beside the script, it says so itself.
+    """
+    step = next((step for step in plan.steps if _sees_one(step, job) and not step.maybe), None)
+    match = _LOCAL_RANK.search(job.source) if step is not None else None
+    bind = step.links[0].option("gpu-bind") if step is not None else None
+    if step is None or match is None or bind is None or next(iter(programs(plan, job)), None) is not None:
+        return None
+    says = "LOCAL_RANK counts the tasks of a node, and each task sees one GPU, number 0"
+    zero = Edit(Span(match.start(1) - 1, match.end(1)), b"0", "MPL405")
+    plain = (
+        job.source[match.start(1) - 1 : match.start(1)] == b"$"
+        and job.source[match.start(1) - 2 : match.start(1) - 1] == b"="
+    )
+    fixes = _all_of_a_node(step.links[0], step, job)
+    fixes += (Fix((zero,), Safety.ASK, "LOCAL_RANK=0"),) if plain else ()
+    return Finding("MPL405", says, Span(match.start(1), match.end(1)), fixes=fixes, help=_HELP)
 
 
 def _sees_one(step: Step, job: Job) -> bool:

@@ -40,7 +40,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     text = re.sub(rb"(?m)(?:^|[ \t])#.*$", b"", job.source)
     for unfit in site.unfit:
-        if unfit.unless and unfit.unless.encode() in text:
+        if unfit.unless and _says(unfit.unless.encode(), text):
             continue
         if unfit.loads and not _load_of(unfit.loads, job.source):
             continue
@@ -48,12 +48,26 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         if place is not None:
             yield Finding(
                 "MPL410",
-                "%s does not work here" % unfit.what,
+                "%s does not work here" % _shown(unfit, place, job),
                 place.span,
                 fixes=place.fixes,
                 help=unfit.says,
                 site_fact=unfit.key,
             )
+
+
+def _shown(unfit: Unfit, place: _Place, job: Job) -> str:
+    """Return the words that do not work; of several commands the one that is there."""
+    if not unfit.what.startswith("command ") or place.span is None:
+        return unfit.what
+    return job.source[place.span.start : place.span.end].decode("utf-8", "replace")
+
+
+def _says(words: bytes, said: bytes) -> bool:
+    """Return whether words stand in a script; a variable must be given a value there, and not only be shown."""
+    if not re.fullmatch(rb"[A-Za-z]+(?:_[A-Za-z]+)+", words):
+        return words in said
+    return re.search(rb"\b%s=|\bfor[ \t]+%s\b" % (words, words), said) is not None
 
 
 def _load_of(module: str, source: bytes) -> "Optional[re.Match[bytes]]":
@@ -65,6 +79,8 @@ def _place(unfit: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
     first, _, rest = unfit.what.partition(" ")
     if first == "module":
         return _module(unfit, rest, job)
+    if first == "command":
+        return _command(unfit, rest, job)
     if first == "-l":
         return _asked(unfit, rest, job)
     if rest:
@@ -74,8 +90,21 @@ def _place(unfit: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
 
 def _module(unfit: Unfit, name: str, job: Job) -> Optional[_Place]:
     match = _load_of(name, job.source)
-    if match is None:
-        return None
+    return _in_front(unfit, match, job) if match is not None else None
+
+
+_COMMAND = rb"(?m)^(?![ \t]*#)(?:[^#\n]*?(?:[;&|(][ \t]*|\b(?:then|do|else)[ \t]+))??[ \t]*(%s)(?=\s)"
+
+
+def _command(unfit: Unfit, words: str, job: Job) -> Optional[_Place]:
+    """A command of the batch shell, one of several behind bars: `wget|git clone`."""
+    names = b"|".join(rb"[ \t]+".join(map(re.escape, name.encode().split())) for name in words.split("|"))
+    match = re.search(_COMMAND % names, job.source)
+    return _in_front(unfit, match, job) if match is not None else None
+
+
+def _in_front(unfit: Unfit, match: "re.Match[bytes]", job: Job) -> _Place:
+    """Return the place of the words, and what is to be said in front of their line."""
     line = job.source.rfind(b"\n", 0, match.start(1)) + 1
     start = line + len(job.source[line:]) - len(job.source[line:].lstrip(b" \t"))  # on its line: line numbers stay
     edit = Edit(Span(start, start), unfit.before.encode() + b"; ", "MPL410")
