@@ -20,6 +20,7 @@ from .rank.proof import shown
 from .rank.ranking import Ranked, of_earlier_run, ranked, said_to_have_ended, survived, unread
 from .rank.telling import Voter, telling
 from .read import bare, cleaned
+from .read.progress import is_stamp
 from .read.templates import template
 from .recognise.log_facts import ENDINGS, facts, with_signs
 from .recognise.matches import Match, matches
@@ -45,7 +46,7 @@ def diagnose(
     rows, cascade = ranked(known_lines, known, given, digest)
     harmless = frozenset(match.event.place for match in known_lines if known[match.entry].role == "harmless")
     if _succeeded(given, digest, rows, harmless):
-        return Diagnosis(case, (_none(digest),), _told(cascade))
+        return Diagnosis(case, (_none(digest, given),), _told(cascade))
     quiet = frozenset(match.event.place for match in known_lines if known[match.entry].role in ("follows", "harmless"))
     causes = tuple(
         replace(cause, evidence=(*proving(known[cause.entry], case, decision), *cause.evidence))
@@ -66,8 +67,17 @@ def diagnose(
 UNKNOWN = Cause("", "unknown", "the logs do not show the cause", 0.0, 0.0)
 
 
-def _none(digest: Digest) -> Cause:
+def _none(digest: Digest, given: Mapping[str, Fact]) -> Cause:
+    """Return that nothing went wrong; only a sign of a good end makes that a success."""
     word = digest.ended_well or digest.planned
+    if not word and given.get("job.state") != "completed":
+        return Cause(
+            "",
+            "none",
+            "no failure is seen: it went on to the end of the log, which does not tell how it ended",
+            4.0,
+            0.7,
+        )
     says = "the job succeeded" + (": “%s”" % word if word else "")
     return Cause("", "none", says, 6.0, 0.9)
 
@@ -83,11 +93,18 @@ def _succeeded(given: Mapping[str, Fact], digest: Digest, rows: Sequence[Ranked]
     if state is not None or rows and not digest.ended_well:
         return False
     if digest.ended_well:
-        return not any(_died(ranked, digest) for ranked in sure) and not _refused(digest, harmless)
+        died = any(_died(ranked, digest) for ranked in sure) or is_stamp(digest.ended_well) and _last(digest, harmless)
+        return not died and not _refused(digest, harmless)
     return digest.progress > 0 and not any(
         event.severity >= Severity.ERROR and event.place not in harmless and not survived(event, digest)
         for event in digest.events
     )
+
+
+def _last(digest: Digest, harmless: Collection[Place]) -> bool:
+    """Return whether an error is nearly the last word: a script that then says what time it is says no more."""
+    loud = (event for event in digest.events if event.severity >= Severity.ERROR and event.place not in harmless)
+    return any(event.behind <= LAST and not survived(event, digest) for event in loud)
 
 
 def _refused(digest: Digest, harmless: Collection[Place]) -> bool:
@@ -130,7 +147,7 @@ def _ended_there(event: Event, digest: Digest) -> bool:
     if event.severity < Severity.ERROR or survived(event, digest) or of_earlier_run(event, digest):
         return False
     died = event.severity == Severity.FATAL or said_to_have_ended(event.last or event.place, digest)
-    died = died or bool(event.exception) and not digest.ended_well
+    died = died or bool(event.exception) and (not digest.ended_well or is_stamp(digest.ended_well))
     return event.behind <= (LAST if died else 0)
 
 

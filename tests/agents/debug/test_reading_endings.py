@@ -128,3 +128,27 @@ def test_a_script_that_ends_has_not_run_what_the_launcher_refused(tmp_path):
     refused = "srun: error: Unable to frobnicate the step: no such thing\n"
     assert cause(told(tmp_path, "Job started\n" + refused + "Job ended at noon\n")) != "none"
     assert cause(told(tmp_path, "Job started\nJob ended at noon\n")) == "none"
+
+
+@pytest.mark.parametrize("end", ["Job ended at Mon Oct 26 13:57:41 EDT 2020", "+ echo 'training ended with 1'"])
+def test_the_time_of_an_end_makes_no_failure_good(tmp_path: Path, end: str) -> None:
+    """A script prints it whatever became of its program."""
+    log = tmp_path / "slurm-1.out"
+    log.write_text(
+        'starting\nTraceback (most recent call last):\n  File "a.py", line 1, in <module>\n    import einops\n'
+        "ModuleNotFoundError: No module named 'einops'\n%s\n" % end
+    )
+    known = entries()
+    read_of = read((LogFile(str(log), "both"),), anchors(known))
+    said = diagnose(Case(Ended(), "slurm", GENERIC_SLURM), read_of, None, known).causes[0]
+    assert said.cause == "missing_python_module"
+
+
+def test_a_log_that_only_stops_is_no_success(tmp_path: Path) -> None:
+    """No failure is seen in it, and no more is said."""
+    log = tmp_path / "slurm-1.out"
+    log.write_text("".join("epoch 1 step %d loss 0.5\n" % step for step in range(50)))
+    known = entries()
+    read_of = read((LogFile(str(log), "both"),), anchors(known))
+    said = diagnose(Case(Ended(), "slurm", GENERIC_SLURM), read_of, None, known).causes[0]
+    assert said.cause == "none" and "succeeded" not in said.says

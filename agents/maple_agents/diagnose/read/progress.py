@@ -73,7 +73,7 @@ _EARLY = re.compile(
 )
 _NOT = re.compile(
     r"\b(?:not|n't|never|without|incomplete|unsuccessful|fail|failed|failure|error|cannot|unable|abort|killed"
-    r"|partial)|\b(?:with|code|status|rc)[ :=]+[1-9]\d{0,2}[\s.)]*$",  # "run ended with 126"
+    r"|partial)|\b(?:with|code|status|rc)[ :=]+[1-9]\d{0,2}[\s.)'\"]*$",  # "run ended with 126", of `set -x`
     re.I,
 )
 _OF = re.compile(r"(?:epochs?|steps?|iter\w*)\D{0,4}(\d+)\s*(?:/|of)\s*(\d+)", re.I)
@@ -112,6 +112,19 @@ def ended_well(words: Sequence[str]) -> str:
 def _is_status(before: str, words: str) -> bool:
     """Return whether a shell was asked how the last command ended, and says 0."""
     return words.strip() == "0" and _ASKED.search(before) is not None
+
+
+# What a script prints at its end whatever became of its program: when that was.
+_STAMP = re.compile(
+    r"^\W*(?:(?:job|run|script|program|task|batch)\b.{0,20})?\b(?:ended|ends?|finished|finish|completed|done|stopped)\b"
+    r" ?(?:time|date)? ?(?:at|on|@|:|=)+ ?.{0,40}\d\d?:\d\d",
+    re.I,
+)
+
+
+def is_stamp(words: str) -> bool:
+    """Return whether a line of a good end only says when that was: so does the end of a script whose program failed."""
+    return _STAMP.search(words) is not None and _SURE.search(words) is None
 
 
 def planned(words: Sequence[str]) -> str:
