@@ -1,7 +1,7 @@
 """How often a log in other clothes gets the same answer: `python -m tests.agents.debug.dressed [SET…]`.
 
 All failures of the blind sets are dressed: two ranks whose lines come in turns, labels of tasks and times in front,
-1,500 lines of a loader before the rest of the log, lines cut at 160 letters. The answer is the same where the class is.
+1,500 lines of a loader before the log, lines cut at 160 letters. The answer is the same where the class is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from tests.agents.debug.blind_logs import sets
 
 NOISE = 1500
 WIDTH = 160
-HEAD = 5  # lines of a log that stay in front of the noise
 Lines = Sequence[str]
 
 
@@ -34,9 +33,8 @@ def _interleaved(lines: Lines) -> Iterator[str]:
 
 def _noisy(lines: Lines) -> Iterator[str]:
     """A loader that talks; it tells of no step, or the log would be of a run that trained."""
-    yield from lines[:HEAD]
     yield from ("loader: shard %05d of worker %d opened in %.2f ms" % (at, at % 8, at % 97 / 7) for at in range(NOISE))
-    yield from lines[HEAD:]
+    yield from lines
 
 
 DRESSES: dict[str, Callable[[Lines], Iterator[str]]] = {
