@@ -18,6 +18,7 @@ from typing import Annotated, Any, Union
 import typing_extensions
 from maple_agents.cli import forecast, shapes
 from maple_agents.cli.history import answers as history
+from maple_agents.cli.mapping import command as mapping
 from maple_agents.cli.new import handover
 from maple_agents.cli.templates import pages
 from maple_agents.progress import shapes as progress
@@ -46,6 +47,7 @@ SHAPES: dict[str, Any] = {
     "doctor": list[Check],
     "docs": documents.Answers,
     "memory": Union[memory_admin.Checked, memory_admin.Corrections],
+    "map": mapping.Answer,
 }
 BLOCK = re.compile(r"(<!-- shape (\w+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 WIDE = 120

@@ -39,6 +39,14 @@ srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d \\
     --rdzv-id=$SLURM_JOB_ID --rdzv-endpoint=$HOST:29500 train.py
 """
 RIGHT = JOB.replace("--ntasks-per-node=4", "--ntasks-per-node=1")
+DEALT = """\
+#!/bin/bash
+#SBATCH --partition=gpuA100x4
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=4
+#SBATCH --gpus-per-node=4
+srun -m cyclic python pretrain_gpt.py --tensor-model-parallel-size 4
+"""
 LOG = """\
 torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was likely closed. Did the remote server shutdown or crash?
 torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed.
@@ -84,6 +92,8 @@ CALLS = {
         {"job.sh": RIGHT, "sacct.txt": RUNS.splitlines()[0] + "\n"},
         1,
     ),
+    "map": Call(f"map check job.sh {ON_DELTA} --json", {"job.sh": DEALT}, 1),
+    "map-of-a-rendezvous": Call(f"map show job.sh {ON_DELTA} --json", {"job.sh": RIGHT}, 1),
     "new": Call(
         "new fine-tune~Llama-3.1-8B~with~ZeRO-3~on~4~nodes,~12~hours,~account~abcd-delta-gpu,~run~train.py"
         f" {ON_DELTA} --json",

@@ -179,6 +179,7 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
         drawing.say(_hidden(asked, decision.offered) if not anew else ())
     drawing.say(_choices(asked))
     drawing.say(printable(held) for code, held in decision.held_back if code == CODE)
+    drawing.say(_mapping(asked))
     unlisted = list(_unlisted(asked))
     drawing.say(unlisted)
     text = _summary(asked, mode, still)
@@ -198,6 +199,19 @@ def _forecast(asked: Answer) -> Iterator[str]:
     said = line(asked)
     if said:
         yield printable(said)
+
+
+def _mapping(asked: Answer) -> Iterator[str]:
+    """Yield a line for each rank or group on the wrong hardware of which no rule has spoken."""
+    from ..mapping import about
+
+    if about(asked.submission.script or b""):
+        from ..mapping.question import beside_rules, sentences
+
+        found = beside_rules(asked)
+        yield from (printable(f"map: {sentence}") for sentence in sentences(found, asked.name))
+        if found:
+            yield "help: maple map show draws which rank runs where"
 
 
 def _choices(asked: Answer) -> Iterator[str]:

@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from maple_submit_filter.types.launch_plan import Link, Step
+from maple_submit_filter.types.launch_plan import Step
 
 from .placement import Placement
 from .topology import Hardware, cores
 
 _LIST = re.compile(r"(?:v(?:erbose)?,|q(?:uiet)?,)?(list|map_cpu|mask_cpu):([0-9a-fA-Fx,:*-]+)\Z")
-_PINNED = re.compile(r"\A(?:\d{1,4}(?:-\d{1,4})?)(?:,\d{1,4}(?:-\d{1,4})?)*\Z")
+_PIN = re.compile(
+    r"(?:\btaskset\s+(?:-a\s+)?(?:-c|-ac|--cpu-list)|\bnumactl\s+(?:-\S+\s+)*?(?:-C|--physcpubind))[\s=]+"
+    r"(?P<cores>\d{1,4}(?:-\d{1,4})?(?:,\d{1,4}(?:-\d{1,4})?)*)(?=\s)"
+)
 
 
 class Binding(NamedTuple):
@@ -31,7 +34,7 @@ class Flaw(NamedTuple):
     says: str
 
 
-def binding(step: Step, placed: Placement) -> Binding | None:
+def binding(step: Step, placed: Placement, source: bytes) -> Binding | None:
     """Return the cores that a launch line lists for its ranks, None where it leaves them to the launcher."""
     each = placed.per_node
     if not each:
@@ -44,7 +47,7 @@ def binding(step: Step, placed: Placement) -> Binding | None:
             listed = _listed(match[1], match[2])
             said = f"--{option.name}={text}"
             return Binding(tuple(listed[rank % len(listed)] for rank in range(each)), said) if listed else None
-    pinned = _pinned(step.links)
+    pinned = _pinned(source[step.span.start : step.span.end])
     return Binding((pinned[0],) * each, pinned[1], True) if pinned is not None else None
 
 
@@ -74,19 +77,10 @@ def _mask(text: str) -> frozenset[int]:
     return frozenset(bit for bit in range(number.bit_length()) if number >> bit & 1)
 
 
-def _pinned(links: tuple[Link, ...]) -> tuple[frozenset[int], str] | None:
-    """Return the cores that `taskset -c` or `numactl --physcpubind` gives to every rank alike."""
-    for link in links:
-        words = [word.raw.decode("ascii", "replace") for word in link.argv]
-        name = words[0].rpartition("/")[2] if words else ""
-        for word, value in zip(words, [*words[1:], ""]):
-            option, equals, own = word.partition("=")
-            listed = own if equals else value
-            named = name == "taskset" and option in ("-c", "--cpu-list", "-ac")
-            named = named or name == "numactl" and option in ("-C", "--physcpubind")
-            if named and _PINNED.match(listed):
-                return cores(listed), f"{name} {option} {listed}"
-    return None
+def _pinned(line: bytes) -> tuple[frozenset[int], str] | None:
+    """Return the cores that `taskset -c` or `numactl -C` of a launch line gives to every rank alike."""
+    match = _PIN.search(line.decode("utf-8", "replace"))
+    return (cores(match["cores"]), match[0].strip()) if match is not None else None
 
 
 def flaws(bound: Binding, placed: Placement, hardware: Hardware) -> Iterator[Flaw]:

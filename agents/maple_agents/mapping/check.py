@@ -32,7 +32,7 @@ class Finding(NamedTuple):
     @property
     def sentence(self) -> str:
         """The whole of it in one line."""
-        cost = f": about {self.ratio:.1f} × the communication" if self.ratio is not None else ""
+        cost = f": about {self.ratio:.1f} times the communication" if self.ratio is not None else ""
         cause = f"; cause: {self.cause}" if self.cause else ""
         return self.says + cost + cause + (f"; {self.cure}" if self.cure else "")
 
@@ -55,13 +55,13 @@ def judged(plan: LaunchPlan, source: bytes, machine: Machine) -> tuple[Judged, .
 
 
 def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine) -> Judged:
-    said, placed = sizes.read(step.program), placement.placement(step)
+    said, placed = sizes.read(step.program), placement.placement(step, b"RANK" in plan.assigned)
     if isinstance(placed, Unplaced):
         return Judged(step.line, None, None, None, (), _why(placed, said), said)
     world = len(placed.seats)
     mesh, experts = (said.dense(world), said.experts(world)) if said is not None else (None, None)
     job = _Job(step, placed, machine, said or sizes.sizes_of(""), mesh, experts)
-    found = [*job.findings(), *_of_binding(job), *_of_settings(job, plan, source)]
+    found = [*job.findings(), *_of_binding(job, source), *_of_settings(job, plan, source)]
     return Judged(step.line, placed, mesh, experts, tuple(found), sizes=said)
 
 
@@ -197,9 +197,9 @@ def _wider(mesh: Mesh, name: str, placed: Placement, machine: Machine, other: Ma
     return machine.widest(first) == ALL and other.widest(first) != ALL
 
 
-def _of_binding(job: _Job) -> Iterator[Finding]:
+def _of_binding(job: _Job, source: bytes) -> Iterator[Finding]:
     """Yield ranks on the same cores, or on cores near another GPU."""
-    bound, hardware = bindings.binding(job.step, job.placed), job.machine.hardware
+    bound, hardware = bindings.binding(job.step, job.placed, source), job.machine.hardware
     for flaw in bindings.flaws(bound, job.placed, hardware) if bound is not None else ():
         near = bindings.nearest(job.placed, hardware)
         cure = f"near their GPUs: {near}" if near and len(near) < 120 else "give each rank cores of its own"

@@ -7,6 +7,7 @@ what a library overlaps with it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,7 +17,8 @@ from .topology import ALL, BUS, DIRECT, NODE, PORT, Machine
 
 MOST = 512  # ranks of a world that is simulated; larger ones have the same shape
 GIGA = 1e9
-Link = Hashable
+_UPLINKS = 2  # nodes of a leaf for each uplink's worth of one
+Link = tuple[Hashable, ...]
 Links = Callable[[int, int], "tuple[tuple[Link, ...], float]"]  # what a message between two ranks crosses, and how late
 
 
@@ -202,7 +204,8 @@ def capacity(machine: Machine, seats: Sequence[Seat]) -> Capacity:
     """Return the links of a machine: a port of each GPU, the bus and network ports of each node, uplinks of leaves."""
     hardware = machine.hardware
     nodes = (hardware.nics or 1) * hardware.nic_rate * GIGA
-    sizes = {"port": PORT * GIGA, "bus": BUS * GIGA, "out": nodes, "in": nodes, "up": nodes * 8, "down": nodes * 8}
+    sizes = {"port": PORT * GIGA, "bus": BUS * GIGA, "out": nodes, "in": nodes}
+    behind = Counter(machine.network.leaves)
 
     def links(one: int, other: int) -> tuple[tuple[Link, ...], float]:
         here, there = seats[one], seats[other]
@@ -217,7 +220,11 @@ def capacity(machine: Machine, seats: Sequence[Seat]) -> Capacity:
             crossed += (("up", leaves[here.node]), ("down", leaves[there.node]))
         return crossed, 12e-6 if shared == ALL else 8e-6
 
-    return Capacity(lambda link: sizes[str(link[0])], links)  # type: ignore[index]
+    def room(link: Link) -> float:
+        kind, of = str(link[0]), str(link[1])
+        return nodes * behind[of] / _UPLINKS if kind in ("up", "down") else sizes[kind]
+
+    return Capacity(room, links)
 
 
 def step_seconds(

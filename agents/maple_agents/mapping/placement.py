@@ -47,8 +47,8 @@ class Unplaced(NamedTuple):
     static: bool = False
 
 
-def placement(step: Step) -> Placement | Unplaced:
-    """Return the ranks of a launch line's one world, or why they are not known."""
+def placement(step: Step, renumbered: bool = False) -> Placement | Unplaced:
+    """Return the ranks of a launch line's one world, or why they are not known. *renumbered*: the script sets RANK."""
     if step.maybe or step.unknown:
         return Unplaced("it is not known whether, or how, this line runs")
     if not is_rank(step):
@@ -60,6 +60,8 @@ def placement(step: Step) -> Placement | Unplaced:
         return Unplaced("how many ranks there are is not known")
     if _meets(group):
         return Unplaced("at a c10d rendezvous nobody promises which node gets which ranks", static=True)
+    if step.images and not renumbered:
+        group = group._replace(processes=_in_container(group.processes))
     seats = _listed(group.processes) if group.complete else _extended(step, group)
     return seats if seats is not None else Unplaced("which rank runs on which node is not known")
 
@@ -90,6 +92,19 @@ def _meets(group: Group) -> bool:
     """Return whether agents on several nodes settle the ranks among themselves."""
     known = [process.rank for process in group.processes]
     return group.launcher in AGENTS and bool(known) and group.nodes != 1 and None in known and group.complete
+
+
+def _in_container(processes: tuple[Process, ...]) -> tuple[Process, ...]:
+    """Return the ranks as the scheduler numbers them: what an image sets itself is not known, and sets no ranks."""
+    if any(one.rank is not None or one.task is None or one.node is None for one in processes):
+        return processes
+    before: dict[int | None, int] = {}
+    made = []
+    for one in sorted(processes, key=lambda process: process.task or 0):
+        local = before.get(one.node, 0)
+        before[one.node] = local + 1
+        made.append(one._replace(rank=one.task, local_rank=local if one.local_rank is None else one.local_rank))
+    return tuple(made)
 
 
 def _listed(processes: tuple[Process, ...]) -> Placement | None:

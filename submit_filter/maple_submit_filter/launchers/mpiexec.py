@@ -256,7 +256,7 @@ def run_in(
     line: Optional[Link] = None,
 ) -> None:
     """Start *program* in every rank of *shape*, with the rank variables of *names* and what *line* passes on."""
-    for place in spots(shape, shell):
+    for place in spots(shape, shell, line):
         child = shell.spawn(place)
         if line is not None:
             pass_on(line, child)
@@ -265,8 +265,8 @@ def run_in(
         programs.execute(list(program), child, trail, given)
 
 
-def spots(shape: StepShape, shell: Shell) -> List[Place]:
-    """Return the places of the ranks, in the order of the nodes. *nodes* 0 in a shape: not even the first is known."""
+def spots(shape: StepShape, shell: Shell, line: Optional[Link] = None) -> List[Place]:
+    """Return the places of the ranks, in their order. *nodes* 0 in a shape: not even the first is known."""
     base = shell.place
     if shape.tasks is None:
         return [Place(None, None, None, base.name + b".any", base.gpus, None)]
@@ -277,11 +277,21 @@ def spots(shape: StepShape, shell: Shell) -> List[Place]:
         ]
     pairs = [(node, local) for node, tasks in enumerate(shape.layout) for local in range(tasks)]
     keep = _kept(pairs, len(shape.layout))
+    if line is not None and _in_turn(line):
+        pairs.sort(key=lambda pair: (pair[1], pair[0]))
     return [
         Place(node, rank, local, base.name + b".%d" % rank, base.gpus, None)
         for rank, (node, local) in enumerate(pairs)
         if (node, local) in keep
     ]
+
+
+def _in_turn(link: Link) -> bool:
+    """Return whether Open MPI deals the ranks to the nodes in turn: what it ranks by is what it maps by (mpirun(1))."""
+    ranked, mapped = link.option("rank-by"), link.option("map-by")
+    said = ranked if ranked is not None else mapped
+    value = said.value.raw if said is not None and said.value is not None else b""
+    return value.split(b":")[0] == b"node" or link.option("bynode") is not None
 
 
 def _kept(pairs: List[Tuple[int, int]], nodes: int) -> Set[Tuple[int, int]]:

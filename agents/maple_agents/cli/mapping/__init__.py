@@ -1,0 +1,1 @@
+"""`maple map`: ranks against the hardware."""

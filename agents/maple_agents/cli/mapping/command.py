@@ -1,0 +1,266 @@
+"""`maple map`: whether ranks are on the right hardware, and a picture of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Optional, Tuple, TypedDict
+
+import click
+from maple_submit_filter.answer.report import printable
+
+from ...base import json_output
+from ...base.complaint import Complaint
+from .. import completion
+from ..groups import Group
+
+if TYPE_CHECKING:
+    from ...ask.submission import Answer as Asked
+    from ...mapping.check import Finding as Found
+    from ...mapping.check import Judged
+    from ...mapping.question import Told
+
+
+class Finding(TypedDict):
+    """What is on the wrong hardware. *times*: the communication, in times of what the cure has; null where unknown."""
+
+    kind: Annotated[str, "groups|leaves|cores|far|network"]
+    line: int
+    says: str
+    cause: Optional[str]
+    cure: Optional[str]
+    times: Optional[float]
+
+
+class Axis(TypedDict):
+    """One way in which the model is divided. *crosses*: the widest link of its groups; *crossing*: how many do."""
+
+    name: str
+    size: int
+    groups: list[list[int]]
+    crosses: Annotated[str, "gpu|node|leaf|cluster"]
+    crossing: int
+
+
+class Rank(TypedDict):
+    """Where a rank runs."""
+
+    rank: int
+    node: int
+    local_rank: int
+    gpu: Optional[int]
+
+
+class Line(TypedDict):
+    """One launch line. *why_not*: why it is not known which rank runs where."""
+
+    line: int
+    why_not: Optional[str]
+    ranks: list[Rank]
+    axes: list[Axis]
+    findings: list[Finding]
+
+
+class Answer(TypedDict):
+    """`maple map check` and `maple map show`."""
+
+    site: str
+    site_known_by: str
+    lines: list[Line]
+
+
+_OPTIONS = (
+    click.argument("script", metavar="SCRIPT|-", shell_complete=completion.files),
+    click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED),
+    click.option("--site", "site_id", metavar="ID", shell_complete=completion.sites,
+                 help="Judge for this site, not for the one we are on."),
+    click.option("--topology", metavar="FILE", default="", shell_complete=completion.files,
+                 help="What scontrol show topology prints, or topology.conf or topology.yaml, as Topograph has them."),
+    click.option("--hosts", metavar="LIST|FILE", default="",
+                 help="The job's hosts in their order: nid[001-004], or a file with one a line."),
+    click.option("--lstopo", metavar="FILE", default="", shell_complete=completion.files,
+                 help="A node of the job as lstopo --of xml writes it; it counts before the site file."),
+    click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable."),
+)  # fmt: skip
+
+
+def _asking(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.group("map", cls=Group)
+def map() -> None:
+    """See whether ranks run on the right hardware: which groups cross nodes, what it costs, what would cure it.
+
+    \b
+    Examples:
+      maple map check job.sh
+      maple map show job.sh --svg job.svg
+    """
+
+
+@map.command("check")
+@_asking
+def check(
+    script: str, words: Tuple[str, ...], site_id: Optional[str], topology: str, hosts: str, lstopo: str, as_json: bool
+) -> int:
+    """Say which ranks are on the wrong hardware, one line each; nothing is submitted, and nothing is changed.
+
+    Judged are launch lines whose ranks are known: those of srun and mpiexec, and of torchrun with static rendezvous or
+    on one node. Sizes of parallel groups are read from the launch line. The estimate is of communication alone, by the
+    numbers of the model that the line says, or usual ones. WORDS stand before the script on the command line of sbatch
+    or qsub.
+
+    \b
+    Examples:
+      maple map check job.sh
+      maple map check --site alcf-polaris job.sh -- -l select=4
+      maple map check job.sh --topology topology.conf --hosts "nid[001-016]"
+      maple map check job.sh --json
+
+    Exit code: 0 nothing found, 1 findings, 2 usage, or the script cannot be read.
+    """
+    from ...mapping.question import Told, note, sentences
+
+    asked, lines = _judged(script, words, site_id, Told(topology, hosts, lstopo))
+    found = [finding for line in lines for finding in line.findings]
+    if as_json:
+        json_output.echo(_answer(asked, lines, Told(topology, hosts, lstopo)))
+        return 1 if found else 0
+    for sentence in sentences(found, asked.name):
+        click.echo(printable(sentence))
+    for said in filter(None, [note(line) for line in lines]):
+        click.echo(printable(f"{asked.name}: {said}"))
+    if not found and not any(line.note for line in lines):
+        click.echo(printable(f"{asked.name}: nothing found"))
+    click.echo(asked.on_site)
+    return 1 if found else 0
+
+
+@map.command("show")
+@_asking
+@click.option("--svg", metavar="FILE", default="", help="Write the picture as SVG; a file that is there is kept.")
+def show(
+    script: str,
+    words: Tuple[str, ...],
+    site_id: Optional[str],
+    topology: str,
+    hosts: str,
+    lstopo: str,
+    as_json: bool,
+    svg: str,
+) -> int:
+    """Draw which rank runs on which node, and what the groups of each axis cross.
+
+    \b
+    Examples:
+      maple map show job.sh
+      maple map show job.sh --svg job.svg
+      maple map show job.sh --topology topology.conf --hosts "nid[001-016]"
+
+    Exit code: 0 drawn, 1 it is not known which rank runs where, 2 usage, or the script cannot be read.
+    """
+    from ...mapping.question import Told, note
+
+    told = Told(topology, hosts, lstopo)
+    asked, lines = _judged(script, words, site_id, told)
+    drawn = [line for line in lines if line.placed is not None]
+    if as_json:
+        json_output.echo(_answer(asked, lines, told))
+        return 0 if drawn else 1
+    for text in _pictures(asked, drawn, told):
+        click.echo(printable(text))
+    for said in filter(None, [note(line) for line in lines]):
+        click.echo(printable(f"{asked.name}: {said}"))
+    if svg and drawn:
+        _written(asked, drawn[0], told, svg)
+    click.echo(asked.on_site)
+    return 0 if drawn else 1
+
+
+def _judged(
+    script: str, words: Tuple[str, ...], site_id: Optional[str], told: "Told"
+) -> "tuple[Asked, tuple[Judged, ...]]":
+    from ...ask.submission import answer
+    from ...mapping import question
+
+    asked = answer(script, words, site_id)
+    if asked.decision.plan is None:
+        raise Complaint(f"{asked.name}: {asked.decision.why or 'what would start could not be read'}", "maple plan")
+    return asked, question.answer(asked, told)
+
+
+def _pictures(asked: "Asked", drawn: "list[Judged]", told: "Told") -> Iterator[str]:
+    from ...mapping import picture
+
+    for line in drawn:
+        yield f"{asked.name}:{line.line}"
+        for text in picture.lines(_scene(asked, line, told)):
+            yield "  " + text
+
+
+def _scene(asked: "Asked", line: "Judged", told: "Told") -> Any:
+    from ...mapping.check import widest
+    from ...mapping.picture import Scene
+    from ...mapping.question import machine
+
+    assert line.placed is not None
+    here = machine(asked, told)
+    crossed = widest(line.mesh, line.placed, here) if line.mesh is not None else {}
+    return Scene(line.placed, line.mesh, here, crossed)
+
+
+def _written(asked: "Asked", line: "Judged", told: "Told", name: str) -> None:
+    from ...mapping.picture import svg
+
+    text = svg(_scene(asked, line, told), f"{asked.name}:{line.line}")
+    try:
+        with open(name, "x") as file:
+            file.write(text)
+    except OSError as error:
+        raise Complaint(f"{name}: {error.strerror}", "name a new file") from error
+    click.echo(printable(f"written: {name}"))
+
+
+def _answer(asked: "Asked", lines: "tuple[Judged, ...]", told: "Told") -> Answer:
+    return Answer(site=asked.site.id, site_known_by=asked.known_by, lines=[_line(asked, line, told) for line in lines])
+
+
+def _line(asked: "Asked", line: "Judged", told: "Told") -> Line:
+    seats = line.placed.seats if line.placed is not None else ()
+    return Line(
+        line=line.line,
+        why_not=line.note or None,
+        ranks=[Rank(rank=one.rank, node=one.node, local_rank=one.local, gpu=one.gpu) for one in seats],
+        axes=_axes(asked, line, told) if line.mesh is not None and line.placed is not None else [],
+        findings=[_finding(one) for one in line.findings],
+    )
+
+
+def _axes(asked: "Asked", line: "Judged", told: "Told") -> list[Axis]:
+    crossed = _scene(asked, line, told).crossed
+    mesh = line.mesh
+    assert mesh is not None
+    return [
+        Axis(
+            name=axis.name,
+            size=axis.size,
+            groups=[list(group) for group in mesh.groups(axis.name)],
+            crosses=crossed[axis.name][0],
+            crossing=crossed[axis.name][1],
+        )
+        for axis in mesh.axes
+        if axis.name in crossed
+    ]
+
+
+def _finding(found: "Found") -> Finding:
+    return Finding(
+        kind=found.kind,
+        line=found.line,
+        says=found.says,
+        cause=found.cause or None,
+        cure=found.cure or None,
+        times=round(found.ratio, 2) if found.ratio is not None else None,
+    )

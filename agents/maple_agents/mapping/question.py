@@ -1,0 +1,110 @@
+"""What is asked of a job's mapping: its script's plan, and the machine it would run on, from all that tells of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Optional
+
+from ..ask.schedulers.slurm.jobs import expand
+from ..ask.sites import path
+from ..ask.sites.files import parse
+from ..ask.submission import GENERIC, Answer
+from ..base.complaint import Complaint
+from . import topology
+from .check import Finding, Judged, judged
+from .topology import Hardware, Machine, Network
+
+
+class Told(NamedTuple):
+    """What the command line tells beside the site file: names of files, and the job's hosts in order."""
+
+    topology: str = ""
+    hosts: str = ""
+    lstopo: str = ""
+
+
+NOTHING = Told()
+
+
+def machine(asked: Answer, told: Told = NOTHING) -> Machine:
+    """Return what the job would run on; raises `Complaint` where a file that is named says nothing of it."""
+    hardware = _measured(told.lstopo) if told.lstopo else _described(asked)
+    return Machine(hardware, _network(told) if told.topology else Network())
+
+
+def _described(asked: Answer) -> Hardware:
+    """Return the node of the site file: nothing where the site is not described, or the job may get any."""
+    plan = asked.decision.plan
+    if plan is None or asked.site.id in GENERIC:
+        return Hardware()
+    try:
+        name = path(asked.site.id)
+        with open(name, "rb") as file:
+            facts = parse(file.read(), name)
+    except (OSError, ValueError):  # an installation may know a site of which no file is kept
+        return Hardware()
+    return topology.hardware_of(facts, [kind.name for kind in plan.allocation.node_kinds])
+
+
+def _measured(name: str) -> Hardware:
+    try:
+        return topology.of_lstopo(_text(name))
+    except ValueError as error:
+        raise Complaint(f"{name}: {error}", "write it on a node of the job: lstopo --of xml node.xml") from error
+
+
+def _network(told: Told) -> Network:
+    try:
+        if not told.hosts:
+            topology.leaves_of(_text(told.topology))
+            return Network()
+        return topology.network_of(_text(told.topology), hosts(told.hosts))
+    except ValueError as error:
+        raise Complaint(f"{told.topology}: {error}", "take what scontrol show topology prints") from error
+
+
+def hosts(text: str) -> tuple[str, ...]:
+    """Return the hosts of a short list, or of a file with one a line; raises `Complaint` where it is neither."""
+    try:
+        with open(text) as file:
+            return tuple(dict.fromkeys(line.split()[0] for line in file if line.strip()))
+    except OSError:
+        pass
+    try:
+        return expand(text)
+    except ValueError as error:
+        raise Complaint(str(error), "say them as Slurm does: nid[001-004], or name a file") from error
+
+
+def _text(name: str) -> str:
+    try:
+        with open(name, errors="replace") as file:
+            return file.read()
+    except OSError as error:
+        raise Complaint(f"{name}: {error.strerror}", "name a file that can be read") from error
+
+
+def answer(asked: Answer, told: Told = NOTHING) -> tuple[Judged, ...]:
+    """Return what is to be said of each launch line."""
+    plan, source = asked.decision.plan, asked.submission.script or b""
+    return judged(plan, source, machine(asked, told)) if plan is not None else ()
+
+
+def beside_rules(asked: Answer) -> list[Finding]:
+    """Return what `maple check` adds to its findings: what no rule has said of the same line."""
+    told = {finding.code for finding in asked.decision.findings}
+    found = [finding for line in answer(asked) for finding in line.findings]
+    return [one for one in found if not _COVERED.get(one.kind, frozenset()) & told]
+
+
+_COVERED = {"groups": frozenset(("MPL331",)), "cores": frozenset(("MPL312",)), "network": frozenset(("MPL511",))}
+
+
+def sentences(found: Sequence[Finding], name: str) -> list[str]:
+    """Return each finding in one line with its place."""
+    return [f"{name}:{finding.line}: {finding.sentence}" for finding in found]
+
+
+def note(line: Judged) -> Optional[str]:
+    """Return why nothing is known of a launch line, None where something is."""
+    return f"line {line.line} is not judged: {line.note}" if line.note else None
