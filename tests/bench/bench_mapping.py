@@ -1,0 +1,15 @@
+"""`make bench-mapping`: wrong mappings found, right ones left alone, and the estimate against the network lab."""
+
+from __future__ import annotations
+
+from tests.agents.mapping.cases import cases, found
+from tests.network_lab.measure import main
+
+
+def test_mapping() -> None:
+    """Print what is found of the cases, then the table of the lab (three repeats, some minutes)."""
+    wrong, right = cases("wrong"), cases("right")
+    caught = [case for case in wrong if set(case.finds) <= found(case)]
+    quiet = [case for case in right if not [one for one in found(case) if not one.startswith("MPL")]]
+    print(f"\nwrong mappings found: {len(caught)} of {len(wrong)}; right ones left alone: {len(quiet)} of {len(right)}")
+    main(3)

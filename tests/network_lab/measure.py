@@ -1,0 +1,152 @@
+"""The estimate against the lab: `python -m tests.network_lab.measure [REPEATS]`.
+
+Three traffic mixes on 26 placements of eight ranks on four nodes, half of them random. Printed are the rank
+correlation, the median error, and what the checker's cure gains.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import statistics
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from maple_agents.mapping import costs, groups
+from maple_agents.mapping.costs import Exchange
+from maple_agents.mapping.groups import Mesh
+
+from .lab import KIB, Lab, Rates, capacity
+
+SEED = 23
+NODES, EACH = 4, 2
+
+
+class Mix(NamedTuple):
+    """A mesh, and what each of its axes exchanges: bytes, rounds, manner."""
+
+    name: str
+    mesh: Mesh
+    traffic: tuple[tuple[str, int, int, str], ...]
+
+
+def _mesh(**sizes: int) -> Mesh:
+    return groups.mesh(groups.MEGATRON, sizes)
+
+
+MIXES = (
+    Mix("tensor", _mesh(tp=2, dp=4), (("tp", 256 * KIB, 8, "allreduce"), ("dp", 512 * KIB, 1, "allreduce"))),
+    Mix("data", _mesh(tp=2, dp=4), (("tp", 64 * KIB, 4, "allreduce"), ("dp", 1024 * KIB, 2, "allreduce"))),
+    Mix("pipeline", _mesh(tp=2, dp=2, pp=2), (("tp", 128 * KIB, 6, "allreduce"), ("pp", 256 * KIB, 4, "chain"),
+                                              ("dp", 512 * KIB, 1, "allreduce"))),
+)  # fmt: skip
+
+
+def placements() -> list[tuple[str, tuple[int, ...]]]:
+    """Return seats of the ranks, each way with its name: thirteen by a rule, thirteen at random."""
+    ranks = list(range(NODES * EACH))
+    seats = {
+        "block": ranks,
+        "cyclic": [rank % NODES * EACH + rank // NODES for rank in ranks],
+        "planes of two": [rank // 2 % NODES * EACH + rank % 2 for rank in ranks],
+    }
+    named = [(name, tuple(one)) for name, one in seats.items() if name != "planes of two"]
+    blocks = [ranks[node * EACH : node * EACH + EACH] for node in range(NODES)]
+    for order in ((1, 0, 2, 3), (3, 2, 1, 0), (0, 2, 1, 3)):
+        named.append((f"block, nodes {order}", tuple(seat for node in order for seat in blocks[node])))
+    for one, other in ((1, 2), (1, 4), (3, 4), (0, 7), (2, 5), (1, 6), (3, 6), (0, 3)):
+        changed = list(ranks)
+        changed[one], changed[other] = changed[other], changed[one]
+        named.append((f"block, {one} and {other} exchanged", tuple(changed)))
+    drawn = random.Random(SEED)
+    return named + [(f"random {index}", tuple(drawn.sample(ranks, len(ranks)))) for index in range(13)]
+
+
+def programs(mix: Mix) -> list[list[Exchange]]:
+    """Return what each rank exchanges; a ring goes by the numbers of its ranks."""
+    made: list[list[Exchange]] = [[] for _ in range(mix.mesh.ranks)]
+    for axis, size, rounds, kind in mix.traffic:
+        for group in mix.mesh.groups(axis):
+            for rank in group:
+                made[rank].append(Exchange(group, size, kind, rounds))
+    return made
+
+
+def spearman(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the correlation of ranks; ties have their mean rank."""
+    return statistics.correlation(_ranked(one), _ranked(other))
+
+
+def _ranked(values: Sequence[float]) -> list[float]:
+    order = sorted(range(len(values)), key=lambda index: values[index])
+    ranks = [0.0] * len(values)
+    for _, run in itertools.groupby(enumerate(order), lambda pair: values[pair[1]]):
+        alike = list(run)
+        for _, index in alike:
+            ranks[index] = sum(place for place, _ in alike) / len(alike)
+    return ranks
+
+
+def naive(mix: Mix, seats: Sequence[int], rates: Rates) -> float:
+    """Return an estimate that shares nothing: the slowest group of each axis, one axis after the other."""
+    total = 0.0
+    for axis, size, rounds, kind in mix.traffic:
+        slowest = 0.0
+        for group in mix.mesh.groups(axis):
+            crossing = len({seats[rank] // EACH for rank in group}) > 1
+            rate, late = (rates.outer, rates.outer_late) if crossing else (rates.inner, rates.inner_late)
+            steps = 2 * (len(group) - 1) if kind == "allreduce" else 1
+            sharing = EACH if crossing else 1
+            part = size / len(group) if kind == "allreduce" else size
+            slowest = max(slowest, rounds * steps * (late + part * sharing / rate))
+        total += slowest
+    return total
+
+
+def main(repeats: int) -> None:
+    """Measure, and print the table."""
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; seed {SEED}; medians of {repeats}")
+    with Lab(NODES, EACH) as lab:
+        rates = lab.calibrated()
+        print(f"within a node {rates.inner / 1e6:.1f} MB/s, {rates.inner_late * 1e3:.2f} ms; "
+              f"between nodes {rates.outer / 1e6:.2f} MB/s, {rates.outer_late * 1e3:.2f} ms")  # fmt: skip
+        everything: list[tuple[float, float, float]] = []
+        for mix in MIXES:
+            rows = [_row(lab, mix, seats, rates, repeats) for _, seats in placements()]
+            everything += rows
+            _print(mix.name, rows)
+        _print("all", everything)
+        cure(lab, MIXES[0], rates)
+
+
+def _row(lab: Lab, mix: Mix, seats: tuple[int, ...], rates: Rates, repeats: int) -> tuple[float, float, float]:
+    """Return what was measured, what the model says, and what the naive one says."""
+    made = programs(mix)
+    taken = statistics.median(lab.seconds(made, seats) for _ in range(repeats))
+    node_of = [seat // EACH for seat in seats]
+    return taken, costs.seconds(made, capacity(rates, node_of)), naive(mix, seats, rates)
+
+
+def _print(name: str, rows: Sequence[tuple[float, float, float]]) -> None:
+    taken, said, guessed = zip(*rows)
+    errors = [abs(model - real) / real for real, model in zip(taken, said)]
+    others = [abs(model - real) / real for real, model in zip(taken, guessed)]
+    print(f"{name:9} {len(rows):3} placements  {min(taken):.2f} to {max(taken):.2f} s  "
+          f"spearman {spearman(taken, said):.2f} (naive {spearman(taken, guessed):.2f})  "
+          f"median error {statistics.median(errors):.0%} (naive {statistics.median(others):.0%})")  # fmt: skip
+
+
+def cure(lab: Lab, mix: Mix, rates: Rates) -> None:
+    """Print what blocks gain over ranks dealt in turn: five of each, one after the other."""
+    made, named = programs(mix), dict(placements())
+    wrong, right = ([lab.seconds(made, named[name]) for _ in range(5)] for name in ("cyclic", "block"))
+    shown = ", ".join(f"{bad:.2f}/{good:.2f}" for bad, good in zip(wrong, right))
+    gain = statistics.median(wrong) / statistics.median(right)
+    print(f"cure, two tensor and four data parallel: {gain:.2f} times (cyclic/block s: {shown}); "
+          f"load {os.getloadavg()[0]:.1f}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if sys.argv[1:] else 3)
