@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Optional, Tuple, TypedDict
 
@@ -97,6 +98,7 @@ def map() -> None:
     Examples:
       maple map check job.sh
       maple map show job.sh --svg job.svg
+      maple map emit job.map
     """
 
 
@@ -177,6 +179,48 @@ def show(
         _written(asked, drawn[0], told, svg)
     click.echo(asked.on_site)
     return 0 if drawn else 1
+
+
+@map.command("emit")
+@click.argument("mapping", metavar="MAPPING", shell_complete=completion.files)
+@click.option("--hosts", metavar="LIST|FILE", default="", help="Its hosts in their order; nodes list names them too.")
+@click.option("--topology", metavar="FILE", default="", shell_complete=completion.files,
+              help="What scontrol show topology prints: nodes by leaf wants it.")  # fmt: skip
+@click.option("--lstopo", metavar="FILE", default="", shell_complete=completion.files,
+              help="A node of the job as lstopo --of xml writes it: pals-cpu-bind wants it.")  # fmt: skip
+@click.option("--into", metavar="FOLDER", default="", help="Write the files there; none that is there is changed.")
+def emit(mapping: str, hosts: str, topology: str, lstopo: str, into: str) -> None:
+    """Write a mapping for those who carry it out: host files, options, orders of axes.
+
+    The language is explained in docs/mapping.md.
+
+    \b
+    Examples:
+      maple map emit job.map
+      maple map emit job.map --hosts "nid[001-004]" --into .
+      maple map emit job.map --hosts hosts.txt --topology topology.conf
+
+    Exit code: 0 written, 1 the mapping cannot be carried so, 2 usage, or a file cannot be read.
+    """
+    from ...mapping.emitted import emitted
+
+    for target, one in emitted(mapping, hosts, topology, lstopo):
+        click.echo(f"{target}:")
+        for text in one.text.splitlines():
+            click.echo("  " + printable(text))
+        click.echo(printable(f"  use: {one.use}"))
+        if into and one.name:
+            _kept(into, one.name, one.text)
+
+
+def _kept(folder: str, name: str, text: str) -> None:
+    path = os.path.join(folder, name)
+    try:
+        with open(path, "x") as file:
+            file.write(text)
+    except OSError as error:
+        raise Complaint(f"{path}: {error.strerror}", "name another folder") from error
+    click.echo(printable(f"  written: {path}"))
 
 
 def _judged(

@@ -1,0 +1,57 @@
+"""A mapping file carried out: read, put on hosts, and written as it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..base.complaint import Complaint
+from . import emit, language, topology
+from .emit import Job, Written
+from .language import Mapping, Mistake
+from .question import hosts as listed
+from .topology import Hardware, Network
+
+
+def emitted(name: str, hosts: str, network: str, lstopo: str) -> Iterator[tuple[str, Written]]:
+    """Yield each target that a mapping file names, written; raises `Complaint` where it cannot be."""
+    try:
+        mapping = language.read(_text(name))
+        if not mapping.emits:
+            raise Mistake("it says nothing to write; add: emit slurm-hostfile")
+        job = Job(mapping, mapping.placement(), _hosts(mapping, hosts, network), _hardware(lstopo))
+        for target in mapping.emits:
+            yield target, emit.written(target, job)
+    except Mistake as error:
+        said, _, todo = str(error).partition("; ")
+        raise Complaint(f"{name}: {said}", todo) from error
+
+
+def _hosts(mapping: Mapping, said: str, network: str) -> tuple[str, ...]:
+    """Return the hosts in the order of the mapping's nodes; numbered ones where nobody names them."""
+    named = listed(said) if said else mapping.hosts or tuple(f"node{index}" for index in range(mapping.nodes))
+    if mapping.by != "leaf":
+        return named
+    if not network:
+        raise Mistake("nodes by leaf wants the network; say --topology, with --hosts")
+    try:
+        known = topology.network_of(_text(network), named)
+    except ValueError as error:
+        raise Mistake(f"{network}: {error}; take what scontrol show topology prints") from error
+    if known == Network():
+        raise Mistake(f"not all hosts stand in {network}; say the job's own hosts with --hosts")
+    return emit.ordered(named, known.leaves, "leaf")
+
+
+def _hardware(name: str) -> Hardware:
+    try:
+        return topology.of_lstopo(_text(name)) if name else Hardware()
+    except ValueError as error:
+        raise Mistake(f"{name}: {error}; write it on a node of the job") from error
+
+
+def _text(name: str) -> str:
+    try:
+        with open(name, errors="replace") as file:
+            return file.read()
+    except OSError as error:
+        raise Mistake(f"{error.strerror}: {name}; name a file that can be read") from error
