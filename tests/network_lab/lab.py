@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -41,6 +42,7 @@ class Lab:
         self.seats: list[subprocess.Popen[str]] = []
 
     def __enter__(self) -> Lab:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is made is taken away then too
         try:
             self._wire()
             addresses = [f"10.97.0.{1 + seat // self.each}" for seat in range(self.nodes * self.each)]

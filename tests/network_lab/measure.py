@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from maple_agents.mapping import costs, groups
+from maple_agents.mapping import costs, groups, steps
 from maple_agents.mapping.costs import Exchange
 from maple_agents.mapping.groups import Mesh
 
@@ -108,37 +108,47 @@ def naive(mix: Mix, seats: Sequence[int], rates: Rates) -> float:
 def main(repeats: int) -> None:
     """Measure, and print the table."""
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; seed {SEED}; medians of {repeats}")
+    print("rank correlation and median error of the estimate by steps, by groups, and of a naive one")
     with Lab(NODES, EACH) as lab:
         rates = lab.calibrated()
         print(f"within a node {rates.inner / 1e6:.1f} MB/s, {rates.inner_late * 1e3:.2f} ms; "
               f"between nodes {rates.outer / 1e6:.2f} MB/s, {rates.outer_late * 1e3:.2f} ms")  # fmt: skip
-        everything: list[tuple[float, float, float]] = []
+        everything: list[Row] = []
         for mix in MIXES:
             rows = [_row(lab, mix, seats, rates, repeats) for _, seats in placements()]
             everything += rows
             _print(mix.name, rows)
         _print("all", everything)
-        cure(lab, MIXES[0], rates)
+        cure(lab, MIXES[0])
 
 
-def _row(lab: Lab, mix: Mix, seats: tuple[int, ...], rates: Rates, repeats: int) -> tuple[float, float, float]:
-    """Return what was measured, what the model says, and what the naive one says."""
-    made = programs(mix)
+class Row(NamedTuple):
+    """One placement: seconds that were measured, and those of three estimates."""
+
+    taken: float
+    steps: float
+    groups: float
+    naive: float
+
+
+def _row(lab: Lab, mix: Mix, seats: tuple[int, ...], rates: Rates, repeats: int) -> Row:
+    """Return a placement; of the repeats the median counts."""
+    made, links = programs(mix), capacity(rates, [seat // EACH for seat in seats])
     taken = statistics.median(lab.seconds(made, seats) for _ in range(repeats))
-    node_of = [seat // EACH for seat in seats]
-    return taken, costs.seconds(made, capacity(rates, node_of)), naive(mix, seats, rates)
+    return Row(taken, steps.seconds(made, links), costs.seconds(made, links), naive(mix, seats, rates))
 
 
-def _print(name: str, rows: Sequence[tuple[float, float, float]]) -> None:
-    taken, said, guessed = zip(*rows)
-    errors = [abs(model - real) / real for real, model in zip(taken, said)]
-    others = [abs(model - real) / real for real, model in zip(taken, guessed)]
-    print(f"{name:9} {len(rows):3} placements  {min(taken):.2f} to {max(taken):.2f} s  "
-          f"spearman {spearman(taken, said):.2f} (naive {spearman(taken, guessed):.2f})  "
-          f"median error {statistics.median(errors):.0%} (naive {statistics.median(others):.0%})")  # fmt: skip
+def _print(name: str, rows: Sequence[Row]) -> None:
+    taken = [row.taken for row in rows]
+    print(f"{name:9}{len(rows):3} placements, {min(taken):.2f} to {max(taken):.2f} s:", end="")
+    for column in ("steps", "groups", "naive"):
+        said = [float(getattr(row, column)) for row in rows]
+        error = statistics.median(abs(one - real) / real for one, real in zip(said, taken))
+        print(f"  {column} {spearman(taken, said):.2f}, {error:.0%}", end="")
+    print()
 
 
-def cure(lab: Lab, mix: Mix, rates: Rates) -> None:
+def cure(lab: Lab, mix: Mix) -> None:
     """Print what blocks gain over ranks dealt in turn: five of each, one after the other."""
     made, named = programs(mix), dict(placements())
     wrong, right = ([lab.seconds(made, named[name]) for _ in range(5)] for name in ("cyclic", "block"))

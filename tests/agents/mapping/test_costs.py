@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.mapping import costs, groups, placement
+from maple_agents.mapping import costs, groups, placement, steps
 from maple_agents.mapping.costs import Capacity, Exchange
 from maple_agents.mapping.topology import Machine
 
@@ -49,3 +49,28 @@ def test_dealing_ranks_in_turn_costs_three_to_thirteen_times(nodes: int, each: i
     here = costs.step_seconds(mesh, placement.cyclic(nodes, each), Machine(), {})
     best = costs.step_seconds(mesh, placement.block(nodes, each), Machine(), {})
     assert here is not None and best is not None and 3 < here / best < 13
+
+
+def test_step_by_step_a_lone_ring_takes_as_long() -> None:
+    """Where nothing is shared, both estimates agree; delays too."""
+    whole = [[Exchange((0, 1, 2, 3), 4 * MIB)]] * 4
+    for late in (0.0, 0.5):
+        assert steps.seconds(whole, wires(MIB, late)) == pytest.approx(costs.seconds(whole, wires(MIB, late)))
+
+
+def test_step_by_step_a_ring_that_meets_itself_is_slower() -> None:
+    """Two of its edges share a link, and are busy at different times: never faster than sharing it evenly."""
+    nodes = (0, 1, 0, 2)
+    links = Capacity(
+        lambda link: MIB,
+        lambda one, other: (() if nodes[one] == nodes[other] else (("out", nodes[one]), ("in", nodes[other])), 0.0),
+    )
+    whole = [[Exchange((0, 1, 2, 3), 4 * MIB)]] * 4
+    assert steps.seconds(whole, links) >= costs.seconds(whole, links) - 1e-6
+
+
+def test_step_by_step_neighbours_exchange_at_once() -> None:
+    """Both ways of a chain, each on its own link."""
+    chain = [[Exchange((0, 1, 2), MIB, "chain")]] * 3
+    ends = Capacity(lambda link: MIB, lambda one, other: ((("wire", one, other),), 0.0))
+    assert steps.seconds(chain, ends) == pytest.approx(1.0)
