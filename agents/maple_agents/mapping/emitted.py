@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..base.complaint import Complaint
-from . import emit, language, topology
+from . import emit, language, topology, tuning
 from .emit import Job, Written
 from .language import Mapping, Mistake
 from .question import hosts as listed
 from .topology import Hardware, Network
+from .tuning import Trial
 
 
 def emitted(name: str, hosts: str, network: str, lstopo: str) -> Iterator[tuple[str, Written]]:
@@ -24,6 +25,32 @@ def emitted(name: str, hosts: str, network: str, lstopo: str) -> Iterator[tuple[
     except Mistake as error:
         said, _, todo = str(error).partition("; ")
         raise Complaint(f"{name}: {said}", todo) from error
+
+
+def tuned(name: str, hosts: str, network: str) -> tuple[list[Trial], float]:
+    """Return every way of ordering and dealing, the best first, and the estimate of what the file says."""
+    try:
+        mapping = language.read(_text(name))
+        leaves = _leaves(mapping, hosts, network)
+        return tuning.trials(mapping, leaves), tuning.as_written(mapping, leaves)
+    except Mistake as error:
+        said, _, todo = str(error).partition("; ")
+        raise Complaint(f"{name}: {said}", todo) from error
+
+
+def _leaves(mapping: Mapping, hosts: str, network: str) -> tuple[str, ...]:
+    """Return the leaf of each node: of the network that is told, else as the cluster has them, one after the other."""
+    if not network:
+        below = mapping.levels.get("node", 1)
+        return tuple(f"leaf{node // below}" for node in range(mapping.nodes)) if "leaf" in mapping.levels else ()
+    try:
+        named = listed(hosts) if hosts else mapping.hosts
+        known = topology.network_of(_text(network), named)
+    except ValueError as error:
+        raise Mistake(f"{network}: {error}; take what scontrol show topology prints") from error
+    if len(known.leaves) != mapping.nodes:
+        raise Mistake(f"{network} has {len(known.leaves)} of {mapping.nodes} hosts; say the job's own with --hosts")
+    return known.leaves
 
 
 def _hosts(mapping: Mapping, said: str, network: str) -> tuple[str, ...]:

@@ -98,6 +98,7 @@ def map() -> None:
     Examples:
       maple map check job.sh
       maple map show job.sh --svg job.svg
+      maple map tune job.map
       maple map emit job.map
     """
 
@@ -211,6 +212,35 @@ def emit(mapping: str, hosts: str, topology: str, lstopo: str, into: str) -> Non
         click.echo(printable(f"  use: {one.use}"))
         if into and one.name:
             _kept(into, one.name, one.text)
+
+
+@map.command("tune")
+@click.argument("mapping", metavar="MAPPING", shell_complete=completion.files)
+@click.option("--hosts", metavar="LIST|FILE", default="", help="The job's hosts in their order.")
+@click.option("--topology", metavar="FILE", default="", shell_complete=completion.files,
+              help="What scontrol show topology prints.")  # fmt: skip
+@click.option("--most", metavar="N", type=click.IntRange(1), default=3, show_default=True, help="How many are shown.")
+def tune(mapping: str, hosts: str, topology: str, most: int) -> None:
+    """Try every order of axes and every way of dealing ranks, and show the best by the estimate.
+
+    The mapping says cluster, links, axes and traffic. Nothing is searched beyond these ways: on regular machines they
+    hold the best one.
+
+    \b
+    Examples:
+      maple map tune job.map
+      maple map tune job.map --topology topology.conf --hosts "nid[001-016]"
+
+    Exit code: 0 shown, 1 the mapping says too little, 2 usage, or a file cannot be read.
+    """
+    from ...mapping.emitted import tuned
+
+    found, own = tuned(mapping, hosts, topology)
+    click.echo(printable(f"{mapping}: {own:.3f} s of exchanges a step as written; {len(found)} ways tried"))
+    for trial in found[:most]:
+        note = "" if trial.megatron else "   (no order of Megatron's)"
+        click.echo(printable(f"  {trial.seconds:.3f} s  {trial.statements}{note}"))
+    click.echo(printable(f"  {found[-1].seconds:.3f} s  {found[-1].statements}   (the worst)"))
 
 
 def _kept(folder: str, name: str, text: str) -> None:
