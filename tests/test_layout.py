@@ -293,8 +293,8 @@ def test_every_console_script_and_plugin_names_something_that_exists():
 
 
 EXTRAS_OF = {
-    "README.md": {"daemon", "postgresql", "search", "models", "pyslurm", "scheduling", "dl", "zero"},
-    "agents/README.md": {"search", "models", "pyslurm", "scheduling"},
+    "README.md": {"daemon", "postgresql", "search", "models", "pyslurm", "scheduling", "mapping", "dl", "zero"},
+    "agents/README.md": {"search", "models", "pyslurm", "scheduling", "mapping"},
     "daemon/README.md": {"daemon", "postgresql"},
     "miniapps/README.md": {"dl", "zero"},
     "packaging/README.md": {"daemon", "postgresql"},

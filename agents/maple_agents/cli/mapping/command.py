@@ -201,7 +201,7 @@ def emit(mapping: str, hosts: str, topology: str, lstopo: str, into: str) -> Non
       maple map emit job.map --hosts "nid[001-004]" --into .
       maple map emit job.map --hosts hosts.txt --topology topology.conf
 
-    Exit code: 0 written, 1 the mapping cannot be carried so, 2 usage, or a file cannot be read.
+    Exit code: 0 written, 2 usage, a file that cannot be read, or a mapping that cannot be written so.
     """
     from ...mapping.emitted import emitted
 
@@ -231,7 +231,7 @@ def tune(mapping: str, hosts: str, topology: str, most: int) -> None:
       maple map tune job.map
       maple map tune job.map --topology topology.conf --hosts "nid[001-016]"
 
-    Exit code: 0 shown, 1 the mapping says too little, 2 usage, or a file cannot be read.
+    Exit code: 0 shown, 2 usage, a file that cannot be read, or a mapping that says too little.
     """
     from ...mapping.emitted import tuned
 
