@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.agents.mapping.cases import cases, found
 from tests.network_lab.measure import main
 
 
+@pytest.mark.timeout(1800)
 def test_mapping() -> None:
     """Print what is found of the cases, then the table of the lab (three repeats, some minutes)."""
     wrong, right = cases("wrong"), cases("right")
