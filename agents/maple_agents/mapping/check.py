@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -218,8 +219,7 @@ def _of_settings(job: _Job, plan: LaunchPlan, source: bytes) -> Iterator[Finding
 
 def _together(mesh: Mesh, placed: Placement) -> int:
     """Return the most ranks of one tensor-parallel group that are on one node."""
-    group = mesh.groups(TENSOR)[0]
-    return max(len([1 for rank in group if placed.node_of(rank) == node]) for node in range(placed.nodes))
+    return max(Counter(placed.node_of(rank) for rank in mesh.groups(TENSOR)[0]).values())
 
 
 def widest(mesh: Mesh, placed: Placement, machine: Machine) -> dict[str, tuple[str, int]]:

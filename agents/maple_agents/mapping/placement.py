@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from maple_submit_filter.launchers.registry import AGENTS
@@ -32,7 +33,7 @@ class Placement(NamedTuple):
     @property
     def per_node(self) -> int | None:
         """Ranks on a node, None where nodes differ."""
-        counts = {len([1 for seat in self.seats if seat.node == node]) for node in {one.node for one in self.seats}}
+        counts = set(Counter(seat.node for seat in self.seats).values())
         return counts.pop() if len(counts) == 1 else None
 
     def node_of(self, rank: int) -> int:

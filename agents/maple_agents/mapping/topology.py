@@ -18,6 +18,7 @@ CROSSED = {DIRECT: "links of GPUs", NODE: "the node's own bus", LEAF: "the netwo
 # GB/s of one port by what its maker calls it; a number of Gb/s in the site's own words counts first.
 _RATES = (("ndr", 50.0), ("hdr100", 12.5), ("hdr", 25.0), ("edr", 12.5), ("slingshot", 25.0), ("omni-path", 12.5))
 _GBIT = re.compile(r"(\d{2,4})\s*Gb/s")
+_MOST_CORES = 1 << 16
 PORT, BUS, NIC = 250.0, 20.0, 25.0  # GB/s where nobody says: NVLink of an A100, PCIe, a port of 200 Gb/s
 
 
@@ -108,10 +109,12 @@ def rate(words: str) -> float:
 
 
 def cores(text: str) -> frozenset[int]:
-    """Return the numbers of `0-3,8`."""
+    """Return the numbers of `0-3,8`; raises `ValueError` where these are none, or beyond any processor."""
     found: set[int] = set()
     for part in filter(None, text.split(",")):
         low, _, high = part.partition("-")
+        if int(high or low) > _MOST_CORES:
+            raise ValueError("%s is the number of no core" % (high or low))
         found.update(range(int(low), int(high or low) + 1))
     return frozenset(found)
 
