@@ -6,12 +6,13 @@ EACH ?= 40
 BIN := .venv/bin
 PYTEST := $(BIN)/pytest -q
 FRONT := submit_filter/front
+ARCH ?= $(shell uname -m)
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 # Small matrices only: threads of OpenBLAS would wait for each other on a busy machine.
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help demo records test lab packages venv front lint format cases docs bench bench-heavy clean setup lock shapes tagger callers-venv \
+.PHONY: help demo records test lab packages venv front lint format cases docs bench bench-heavy clean setup lock shapes tagger deb rpm native-tree callers-venv \
 	miniapps-venv
 
 help: ## this list
@@ -50,6 +51,12 @@ callers-venv: venv ## the tools that submit for their users (submitit, Parsl, Sn
 
 miniapps-venv: venv ## torch for processors, accelerate and deepspeed, for the mini-apps' tests (about a gigabyte)
 	@tests/miniapps/venv.sh
+
+deb rpm: native-tree ## dist/maple-hpc of this version for this machine's kind (ARCH=aarch64: for that one), with all it needs
+	@MAPLE_TREE_IS_MADE=1 packaging/native/build.sh $@ $(ARCH)
+
+native-tree: venv
+	@rm -rf build/native/$(ARCH) && packaging/native/tree.sh $(ARCH) build/native/$(ARCH)
 
 front: ## the C program that stands in for sbatch
 	@if [ -f $(FRONT)/Makefile ]; then $(MAKE) -s -C $(FRONT); fi
