@@ -75,7 +75,8 @@ class Lineages:
         if known >= fewest:
             rank = min(known, math.ceil(share * (known + 1)))
             return min([self._sorted[known - rank], *own]), max([self._sorted[rank - 1], *own])
-        return (min(0.0, *own), max(0.0, *own)) if len(own) >= 3 else None
+        furthest = max((abs(change) for change in own), default=0.0)  # of so few, either way
+        return (-furthest, furthest) if len(own) >= 3 else None
 
     def _changed(self, run: Run, change: float) -> None:
         self._own[(run.asked.user, run.asked.name)].append(change)
