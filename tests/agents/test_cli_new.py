@@ -221,7 +221,7 @@ def test_options_win_over_the_request(maple):
         ("--site", "ncsa-delta", "--set", "account=a b"),
         ("--site", "ncsa-delta", "--set", "account=a", "--set", "program=torchrun train.py"),
         ("--from", "not-there.sh", "--site", "ncsa-delta"),
-        ("jag vill träna train.py på två noder med mitt konto",),
+        ("θέλω να εκπαιδεύσω ένα μοντέλο με train.py",),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_nothing_is_written(maple, words, tmp_path):
