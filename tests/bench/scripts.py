@@ -11,7 +11,7 @@ HEAD = """\
 #SBATCH --ntasks-per-node={tasks}
 #SBATCH --cpus-per-task=16
 #SBATCH --gpus-per-node=4
-#SBATCH --mem=200G
+#SBATCH --mem=200G --time=02:00:00
 module load cuda
 export MASTER_ADDR={master} MASTER_PORT=29500
 """

@@ -15,7 +15,7 @@ from ...types.launch_plan import Breach, LaunchPlan, Step
 from .. import rule
 
 CODE = "MPL508"
-USUAL = b"29500"
+USUAL, BY_JOB = b"29500", b"$((20000 + SLURM_JOB_ID % 20000))"
 _BY_JOB = (rb"=[\"']?(?:\$\(\(\s*(?:\d+\s*\+\s*)?\$?\{?SLURM_JOB_?ID\}?\s*(?:\+\s*\d+\s*)?\)\)"
                      rb"|\$\{?SLURM_JOB_?ID\}?)[\"']?\Z")  # fmt: skip
 
@@ -38,8 +38,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for name, spans in plan.assigned.items():
         for span in spans if plan.steps and name.upper().endswith(b"PORT") else ():
             if re.search(_BY_JOB, job.source[span.start : span.end]):
-                yield Finding(CODE, "the port is too large once job ids exceed 65535", span,
-                              help="keep it in range: $((20000 + SLURM_JOB_ID % 20000))")  # fmt: skip
+                edit = Edit(span, name + b"=" + BY_JOB, CODE)
+                fix = Fix((edit,), Safety.ASK, "keep it in range: " + BY_JOB.decode())
+                yield Finding(CODE, "the port is too large once job ids exceed 65535", span, fixes=(fix,),
+                              help="keep it in range: " + BY_JOB.decode())  # fmt: skip
 
 
 def _finding(step: Step, breach: Breach, job: Job) -> Finding:
@@ -47,6 +49,11 @@ def _finding(step: Step, breach: Breach, job: Job) -> Finding:
     ways = replacements(port, (USUAL,), CODE, job.source)
     safety = Safety.ASK if port.raw else Safety.SAFE
     fixes: Tuple[Fix, ...] = tuple(Fix(tuple(edits), safety, "use 29500, the default port of torch") for edits in ways)
+    if "array" in job.settings:  # its tasks may share a node, where one port serves one of them
+        own = replacements(port, (BY_JOB,), CODE, job.source)
+        fixes = (
+            tuple(Fix(tuple(edits), safety, "a port of each job's own: " + BY_JOB.decode()) for edits in own) + fixes
+        )
     fixes = _unquoted(step, job) + fixes if port.raw[:1] == b"$" else fixes
     return Finding(
         CODE, _says(port.raw), pointed_at(port, step), True, fixes=fixes, help="set a number from 1024 to 65535"
