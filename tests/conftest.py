@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Callable, Iterator
 
 import pytest
@@ -57,3 +58,13 @@ def lab(lab_of: Callable[[Shape], Lab]) -> Lab:
 def small_lab(lab_of: Callable[[Shape], Lab]) -> Lab:
     """A lab of two nodes with two GPUs each."""
     return lab_of(GPU2X2)
+
+
+@pytest.fixture
+def delta(tmp_path: Path) -> Path:
+    """A site file of one's own, to spoil or to correct."""
+    from maple_agents.ask import sites
+
+    path = tmp_path / "ncsa-delta.toml"
+    path.write_bytes(Path(sites.path("ncsa-delta")).read_bytes())
+    return path

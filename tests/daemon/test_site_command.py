@@ -6,26 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from maple_agents.ask import sites
-from maple_daemon.cli.site import site
 from maple_daemon.sites.show import page
 from maple_submit_filter.site.facts import GENERIC_SLURM
 from maple_submit_filter.site.snapshot import from_snapshot
 
 from tests.json_shapes import fits
-
-
-def maple_site(*words: object) -> Result:
-    return CliRunner().invoke(site, [str(word) for word in words])
-
-
-@pytest.fixture
-def mine(tmp_path: Path) -> Path:
-    """A site file to spoil."""
-    path = tmp_path / "ncsa-delta.toml"
-    path.write_bytes(Path(sites.path("ncsa-delta")).read_bytes())
-    return path
+from tests.site_command import maple_site
 
 
 def test_lint_of_everything_finds_nothing() -> None:
@@ -34,12 +21,12 @@ def test_lint_of_everything_finds_nothing() -> None:
     assert (result.exit_code, result.output.count(": ok")) == (0, len(sites.ids()))
 
 
-def test_lint_tells_every_mistake_of_every_file_and_ends_with_one(mine: Path, tmp_path: Path) -> None:
+def test_lint_tells_every_mistake_of_every_file_and_ends_with_one(delta: Path, tmp_path: Path) -> None:
     """A line each, and no traceback."""
-    mine.write_text(mine.read_text().replace("max_nodes", "max_node").replace('state = "present"', 'state = "here"'))
-    result = maple_site("lint", mine, "nope", tmp_path / "gone.toml", "generic-slurm")
+    delta.write_text(delta.read_text().replace("max_nodes", "max_node").replace('state = "present"', 'state = "here"'))
+    result = maple_site("lint", delta, "nope", tmp_path / "gone.toml", "generic-slurm")
     assert result.exit_code == 1
-    assert "%s: partition.gpuA100x8-interactive.max_node: no such key; did you mean max_nodes?" % mine in result.output
+    assert "%s: partition.gpuA100x8-interactive.max_node: no such key; did you mean max_nodes?" % delta in result.output
     assert "launcher.torchrun.state: 'here' is none of preferred" in result.output
     assert "nope: there is no such site" in result.output
     assert "gone.toml: No such file or directory" in result.output
@@ -66,22 +53,22 @@ def test_show_says_what_its_first_line_does_not_know() -> None:
     assert page(GENERIC_SLURM._replace(version=(24, 11))).startswith("generic-slurm   slurm 24.11   revision")
 
 
-def test_apply_writes_what_lint_passed(mine: Path, tmp_path: Path) -> None:
+def test_apply_writes_what_lint_passed(delta: Path, tmp_path: Path) -> None:
     """And says what is in force now."""
     target = tmp_path / "etc" / "site.json"
-    result = maple_site("apply", mine, "--to", target)
+    result = maple_site("apply", delta, "--to", target)
     assert result.exit_code == 0 and "now ncsa-delta, revision " in result.output
     assert from_snapshot(json.loads(target.read_bytes())) == sites.load("ncsa-delta")
-    assert "already ncsa-delta" in maple_site("apply", mine, "--to", target).output
+    assert "already ncsa-delta" in maple_site("apply", delta, "--to", target).output
 
 
-def test_apply_of_a_wrong_file_changes_nothing(mine: Path, tmp_path: Path) -> None:
+def test_apply_of_a_wrong_file_changes_nothing(delta: Path, tmp_path: Path) -> None:
     """The snapshot in force stays."""
     target = tmp_path / "site.json"
     maple_site("apply", "purdue-anvil", "--to", target)
     before = target.read_bytes()
-    mine.write_text("id = ")
-    result = maple_site("apply", mine, "--to", target)
+    delta.write_text("id = ")
+    result = maple_site("apply", delta, "--to", target)
     assert (result.exit_code, target.read_bytes()) == (1, before)
     assert "not TOML" in result.output
 
@@ -104,16 +91,19 @@ def test_apply_where_one_may_not_write_is_one_line(tmp_path: Path) -> None:
     assert result.exit_code == 2 and result.output.startswith("Error: ") and result.output.count("\n") == 1
 
 
-def test_diff_tells_what_apply_would_change(mine: Path, tmp_path: Path) -> None:
+def test_diff_tells_what_apply_would_change(delta: Path, tmp_path: Path) -> None:
     """Fact by fact, and nothing when nothing would."""
     target = tmp_path / "site.json"
     maple_site("apply", "ncsa-delta", "--to", target)
-    assert (maple_site("diff", mine, "--to", target).exit_code, maple_site("diff", mine, "--to", target).output) == (
+    assert (
+        maple_site("diff", delta, "--to", target).exit_code,
+        maple_site("diff", delta, "--to", target).output,
+    ) == (
         0,
         "",
     )
-    mine.write_text(mine.read_text().replace('max_walltime = "48:00:00"', 'max_walltime = "24:00:00"', 1))
-    result = maple_site("diff", mine, "--to", target)
+    delta.write_text(delta.read_text().replace('max_walltime = "48:00:00"', 'max_walltime = "24:00:00"', 1))
+    result = maple_site("diff", delta, "--to", target)
     assert (result.exit_code, result.output) == (1, "~ partitions.gpuA100x4.max_walltime: 172800 -> 86400\n")
 
 
@@ -155,8 +145,8 @@ def test_every_command_has_help(command: str) -> None:
     assert result.exit_code == 0 and "Usage: " in result.output
 
 
-def test_show_names_the_sources(mine: Path) -> None:
+def test_show_names_the_sources(delta: Path) -> None:
     """What the file cites, each with its date and place."""
-    shown = maple_site("show", mine).output
+    shown = maple_site("show", delta).output
     assert "\nSources\n" in shown
     assert "  delta-arch: Delta architecture (center, 2025-05-28): https://docs.ncsa.illinois.edu/" in shown

@@ -7,33 +7,20 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from maple_agents.ask import sites
-from maple_daemon.cli.site import site
 from maple_submit_filter.host import configuration
 
 from tests.json_shapes import fits
+from tests.site_command import maple_site
 
 
-def maple_site(*words: object) -> Result:
-    return CliRunner().invoke(site, [str(word) for word in words])
-
-
-@pytest.fixture
-def mine(tmp_path: Path) -> Path:
-    """A site file to correct."""
-    path = tmp_path / "ncsa-delta.toml"
-    path.write_bytes(Path(sites.path("ncsa-delta")).read_bytes())
-    return path
-
-
-def corrected(mine: Path, name: str) -> Path:
+def corrected(delta: Path, name: str) -> Path:
     """Another name of the centre is another revision."""
-    text = mine.read_text()
-    mine.write_text(
+    text = delta.read_text()
+    delta.write_text(
         "\n".join('name = "%s"' % name if line.startswith("name = ") else line for line in text.split("\n"))
     )
-    return mine
+    return delta
 
 
 def in_force(cluster) -> str:
@@ -61,10 +48,10 @@ def served(cluster, monkeypatch):
     return cluster
 
 
-def test_an_apply_damages_no_release(served, mine):
+def test_an_apply_damages_no_release(served, delta):
     """Doctor goes on, and going back to an earlier release works."""
     assert served.install(version="0.2.0").exit_code == 0
-    done = maple_site("apply", corrected(mine, "Delta of ours"), "--prefix", served.prefix)
+    done = maple_site("apply", corrected(delta, "Delta of ours"), "--prefix", served.prefix)
     assert done.exit_code == 0 and "revision 1 of ncsa-delta is in force" in done.output
     assert wrong(served) == [] and "says otherwise" in in_force(served)  # the file that comes with Maple differs
     assert "facts/ncsa-delta" in served.release.joinpath("etc/front.conf").read_text()
@@ -72,12 +59,12 @@ def test_an_apply_damages_no_release(served, mine):
     assert served.admin("rollback", "--to", "0.2.0").exit_code == 0
 
 
-def test_an_update_keeps_it_and_each_apply_goes_back_on_its_own(served, mine, monkeypatch):
+def test_an_update_keeps_it_and_each_apply_goes_back_on_its_own(served, delta, monkeypatch):
     """Release and facts are two things."""
     of_release = sites.load("ncsa-delta").revision[:12]
     revisions = []
     for name in ("one", "two"):
-        maple_site("apply", corrected(mine, name), "--prefix", served.prefix)
+        maple_site("apply", corrected(delta, name), "--prefix", served.prefix)
         revisions.append(json.loads(maple_site("revisions", "--prefix", served.prefix, "--json").output))
     monkeypatch.setenv("COLUMNS", "40")  # a path has a row of its own where it does not fit
     rows = maple_site("revisions", "--prefix", served.prefix).output.splitlines()
@@ -94,11 +81,11 @@ def test_an_update_keeps_it_and_each_apply_goes_back_on_its_own(served, mine, mo
     assert "revision 2" in maple_site("rollback", "--prefix", served.prefix, "--to", "2").output
 
 
-def test_without_a_prefix_it_is_the_installation_on_path(served, mine):
+def test_without_a_prefix_it_is_the_installation_on_path(served, delta):
     """Whoever types `maple site apply` means the one that submits."""
-    done = maple_site("apply", corrected(mine, "ours"))
+    done = maple_site("apply", corrected(delta, "ours"))
     assert done.exit_code == 0 and str(served.prefix) in done.output
-    assert maple_site("apply", mine).output == done.output  # the same again is the same revision
+    assert maple_site("apply", delta).output == done.output  # the same again is the same revision
 
 
 def test_facts_of_another_site_are_refused(served):
@@ -108,41 +95,41 @@ def test_facts_of_another_site_are_refused(served):
     assert not os.path.exists(served.prefix / "facts")
 
 
-def test_facts_that_others_could_change_are_found(served, mine):
+def test_facts_that_others_could_change_are_found(served, delta):
     """They decide for every user."""
-    maple_site("apply", corrected(mine, "ours"), "--prefix", served.prefix)
+    maple_site("apply", corrected(delta, "ours"), "--prefix", served.prefix)
     (served.prefix / "facts/ncsa-delta").chmod(0o777)
     assert "facts" in wrong(served)
 
 
-def test_facts_that_cannot_be_read_leave_those_of_the_release_in_force(served, mine):
+def test_facts_that_cannot_be_read_leave_those_of_the_release_in_force(served, delta):
     """And doctor says so."""
-    maple_site("apply", corrected(mine, "ours"), "--prefix", served.prefix)
+    maple_site("apply", corrected(delta, "ours"), "--prefix", served.prefix)
     (served.prefix / "facts/ncsa-delta/in-force.json").write_text('{"cut')
     assert "facts" in wrong(served) and "etc/site.json" in in_force(served)
     assert served.sbatch("--version").returncode == 0
 
 
-def test_a_rollback_to_none_or_of_nothing_is_one_line(served, mine):
+def test_a_rollback_to_none_or_of_nothing_is_one_line(served, delta):
     """With what there is."""
     assert "nothing was applied" in maple_site("rollback", "--prefix", served.prefix).output
-    maple_site("apply", corrected(mine, "ours"), "--prefix", served.prefix)
+    maple_site("apply", corrected(delta, "ours"), "--prefix", served.prefix)
     done = maple_site("rollback", "--prefix", served.prefix, "--to", "7")
     assert done.exit_code == 2 and "there are 1; 0: those of the release" in done.output
 
 
-def test_uninstall_takes_them_away(served, mine):
+def test_uninstall_takes_them_away(served, delta):
     """No trace is left."""
-    maple_site("apply", corrected(mine, "ours"), "--prefix", served.prefix)
+    maple_site("apply", corrected(delta, "ours"), "--prefix", served.prefix)
     assert served.admin("uninstall").exit_code == 0
     assert not served.prefix.exists()
 
 
-def test_facts_that_were_gone_back_from_are_the_same_revision_again(served, mine):
+def test_facts_that_were_gone_back_from_are_the_same_revision_again(served, delta):
     for name in ("one", "two"):
-        assert maple_site("apply", corrected(mine, name), "--prefix", served.prefix).exit_code == 0
+        assert maple_site("apply", corrected(delta, name), "--prefix", served.prefix).exit_code == 0
     assert maple_site("rollback", "--prefix", served.prefix).exit_code == 0
-    assert maple_site("apply", mine, "--prefix", served.prefix).exit_code == 0
+    assert maple_site("apply", delta, "--prefix", served.prefix).exit_code == 0
     there = json.loads(maple_site("revisions", "--prefix", served.prefix, "--json").output)
     fits("site", there)
     assert there["in_force"] == 2 and len(there["revisions"]) == 2

@@ -30,7 +30,7 @@ def choose(
         from .slurm.pyslurm_api import PySlurm, is_installed
 
         kind = PySlurm if is_installed() else SlurmCommands
-        return kind(_folder(environ, "squeue"), sbatch=_found(environ, "sbatch"), environ=environ)
+        return kind(_folder(environ, "squeue"), submit=_found(environ, "sbatch"), environ=environ)
     if wanted == "pbs":
         return _pbs(environ, libpbs, pbs_conf)
     if wanted == "slurm":
@@ -58,7 +58,7 @@ def _pbs(environ: Mapping[str, str], libpbs: str | None, pbs_conf: str | None) -
             raise
     if not _commands(environ, "qstat"):
         raise SchedulerError("looking for PBS", "neither libpbs nor qstat is here", _REMEDY)
-    return PbsCommands(_folder(environ, "qstat"), qsub=qsub, environ=environ)
+    return PbsCommands(_folder(environ, "qstat"), submit=qsub, environ=environ)
 
 
 def _here(environ: Mapping[str, str], libpbs: str | None, pbs_conf: str | None) -> str | None:

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import IO, Any, Generic, NamedTuple, TypeVar
+from typing import IO, Any, ClassVar, Generic, NamedTuple, TypedDict, TypeVar
 
 from .protocol import SchedulerError
 
@@ -42,6 +42,53 @@ def quiet_environment(environ: Mapping[str, str], **more: str) -> dict[str, str]
     shaping = ("SQUEUE_", "SACCT_", "SINFO_", "SCONTROL_", "SLURM_CLUSTERS", "SLURM_TIME_FORMAT", "LC_", "LANGUAGE")
     kept = {name: value for name, value in environ.items() if not name.startswith(shaping)}
     return {**kept, "LC_ALL": "C", **more}
+
+
+class How(TypedDict, total=False):
+    """How commands are called, beside their folder: as `Commands` has it."""
+
+    submit: str
+    environ: Mapping[str, str] | None
+    timeout: float
+    submit_timeout: float
+
+
+class Commands:
+    """Calls a scheduler's commands.
+
+    *folder*: where they lie, None: in PATH. *submit*: the one that submits, "": that of the class. *environ*: what they
+    run in, None: our own. *timeout*, *submit_timeout*: seconds.
+    """
+
+    submits: ClassVar[str]
+    quiet: ClassVar[Mapping[str, str]]  # variables that shape an answer as we read it
+
+    def __init__(
+        self,
+        folder: str | None = None,
+        *,
+        submit: str = "",
+        environ: Mapping[str, str] | None = None,
+        timeout: float = 30.0,
+        submit_timeout: float = 60.0,
+    ) -> None:
+        self._folder = folder
+        self._submit = submit or self._command(self.submits)
+        self._environ = environ
+        self._timeout = timeout
+        self._submit_timeout = submit_timeout
+
+    def _run(self, command: str, words: Sequence[str], stdin: bytes = b"") -> Output:
+        return run([self._command(command), *words], timeout=self._timeout, env=self._quiet(), stdin=stdin)
+
+    def _command(self, name: str) -> str:
+        return os.path.join(self._folder, name) if self._folder else name
+
+    def _base(self) -> Mapping[str, str]:
+        return os.environ if self._environ is None else self._environ
+
+    def _quiet(self) -> dict[str, str]:
+        return quiet_environment(self._base(), **self.quiet)
 
 
 def run(

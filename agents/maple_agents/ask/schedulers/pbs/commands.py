@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
-from ..commands import Output, quiet_environment, run
+from ..commands import Commands, How, Output
 from ..protocol import Job, JobState, Node, Queue, SchedulerError, Server
 from . import changes as pbs_changes
 from .answers import Entry, entries_of
@@ -20,30 +19,19 @@ _AT_ONCE = 1000  # ids on one command line
 _UNKNOWN_ID = re.compile(r"Unknown Job Id:? +(\S+)", re.ASCII)
 
 
-class PbsCommands:
+class PbsCommands(Commands):
     """The `Scheduler` of a PBS server, through qstat, pbsnodes, qdel, qsig, qalter and qsub.
 
-    *folder*: where the commands lie, None: in PATH. *environ*: what they run in, None: our own. Two runs of qstat by
-    one user within a second cost a delay of 0.2 s, which PBS itself adds.
+    Two runs of qstat by one user within a second cost a delay of 0.2 s, which PBS itself adds.
     """
 
     name = "pbs"
     via = "qstat and its kin"
+    submits = "qsub"
+    quiet = {"TZ": "UTC0"}  # qstat prints times in its own zone
 
-    def __init__(
-        self,
-        folder: str | None = None,
-        *,
-        qsub: str = "",
-        environ: Mapping[str, str] | None = None,
-        timeout: float = 30.0,
-        submit_timeout: float = 60.0,
-    ) -> None:
-        self._folder = folder
-        self._qsub = qsub or self._command("qsub")
-        self._environ = environ
-        self._timeout = timeout
-        self._submit_timeout = submit_timeout
+    def __init__(self, folder: str | None = None, **how: Unpack[How]) -> None:
+        super().__init__(folder, **how)
         self._json = True
         self._history = True
 
@@ -86,7 +74,7 @@ class PbsCommands:
         env: Mapping[str, str] | None = None,
     ) -> str:
         """Submit through qsub and return the job's id."""
-        return pbs_changes.submit(self._qsub, script_path, argv, cwd, env, self._submit_timeout)
+        return pbs_changes.submit(self._submit, script_path, argv, cwd, env, self._submit_timeout)
 
     def cancel(self, job_id: str) -> bool:
         """Delete a job; False when there is none, or it is over."""
@@ -163,15 +151,6 @@ class PbsCommands:
         if answer.code:
             raise from_exit("%s %s" % (command, job_id), answer.code, answer.err)
         return True
-
-    def _run(self, command: str, words: Sequence[str]) -> Output:
-        env = quiet_environment(
-            os.environ if self._environ is None else self._environ, TZ="UTC0"
-        )  # qstat prints times in its own zone
-        return run([self._command(command), *words], timeout=self._timeout, env=env)
-
-    def _command(self, name: str) -> str:
-        return os.path.join(self._folder, name) if self._folder else name
 
 
 class _Told(NamedTuple):

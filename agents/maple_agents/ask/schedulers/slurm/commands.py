@@ -6,11 +6,11 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from typing import Optional
+from typing import Optional, Unpack
 
 from maple_submit_filter.request.slurm import options
 
-from ..commands import Output, quiet_environment, run
+from ..commands import Commands, How, Output, run
 from ..protocol import Job, JobState, Node, Queue, SchedulerError, Server
 from . import tables as slurm_tables
 from .jobs import is_id, job_meant, job_of
@@ -30,31 +30,19 @@ _NODE = {
 _AT_ONCE = 1000  # ids on one command line
 
 
-class SlurmCommands:
+class SlurmCommands(Commands):
     """The `Scheduler` of a Slurm cluster, through its commands.
 
-    *folder*: where they lie, None: in PATH. *environ*: what they run in, None: our own; SLURM_CONF is in it.
-    *as_json*: as `SlurmQueue` has it.
+    SLURM_CONF is in *environ*. *as_json*: as `SlurmQueue` has it.
     """
 
     name = "slurm"
     via = "Slurm's commands"
+    submits = "sbatch"
+    quiet = {"SLURM_TIME_FORMAT": "%s"}
 
-    def __init__(
-        self,
-        folder: str | None = None,
-        *,
-        sbatch: str = "",
-        environ: Mapping[str, str] | None = None,
-        timeout: float = 30.0,
-        submit_timeout: float = 60.0,
-        as_json: bool | None = None,
-    ) -> None:
-        self._folder = folder
-        self._sbatch = sbatch or self._command("sbatch")
-        self._environ = environ
-        self._timeout = timeout
-        self._submit_timeout = submit_timeout
+    def __init__(self, folder: str | None = None, *, as_json: bool | None = None, **how: Unpack[How]) -> None:
+        super().__init__(folder, **how)
         self._accounting = Accounting(self._run)
         self._queue = SlurmQueue(self._run, as_json)
 
@@ -98,7 +86,7 @@ class SlurmCommands:
         A submission that is late may have happened all the same; the exception says so.
         """
         asked = "submitting %s" % os.path.basename(script_path)
-        words = [self._sbatch, "--parsable", *argv, "--", script_path]
+        words = [self._submit, "--parsable", *argv, "--", script_path]
         try:
             answer = run(words, timeout=self._submit_timeout, env=self._base() if env is None else env, cwd=cwd)
         except SchedulerError as error:
@@ -162,18 +150,6 @@ class SlurmCommands:
         if answer.code:
             raise slurm_refusal("asking %s" % command, answer)
         return answer
-
-    def _run(self, command: str, words: Sequence[str], stdin: bytes = b"") -> Output:
-        return run([self._command(command), *words], timeout=self._timeout, env=self._quiet(), stdin=stdin)
-
-    def _base(self) -> Mapping[str, str]:
-        return os.environ if self._environ is None else self._environ
-
-    def _quiet(self) -> dict[str, str]:
-        return quiet_environment(self._base(), SLURM_TIME_FORMAT="%s")
-
-    def _command(self, name: str) -> str:
-        return os.path.join(self._folder, name) if self._folder else name
 
 
 # Jobs that the controller has forgotten, from the accounting; a cluster may have none.

@@ -11,9 +11,10 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Unpack
 
-from ..commands import run
+from ..commands import How, run
 from ..protocol import Job, SchedulerError, one_line
 from . import json as slurm_json
 from .commands import SlurmCommands
@@ -39,16 +40,8 @@ class PySlurm(SlurmCommands):
     is.
     """
 
-    def __init__(
-        self,
-        folder: str | None = None,
-        *,
-        sbatch: str = "",
-        environ: Mapping[str, str] | None = None,
-        timeout: float = 30.0,
-        python: Sequence[str] = _SITE_ONLY,
-    ) -> None:
-        super().__init__(folder, sbatch=sbatch, environ=environ, timeout=timeout)
+    def __init__(self, folder: str | None = None, *, python: Sequence[str] = _SITE_ONLY, **how: Unpack[How]) -> None:
+        super().__init__(folder, **how)
         self.via = "pyslurm"
         self.why_not = ""
         self._python = python
