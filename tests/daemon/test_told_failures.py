@@ -241,10 +241,10 @@ def test_jobs_of_maple_s_own_are_nobody_s_failures(scheduler: str) -> None:
 def test_what_is_not_known_is_left_out() -> None:
     """And a cause that was found stands in place of the exit code."""
     one = Failure("7", "", "failed")
-    assert service.said([one]) == "maple: job 7 failed; maple-fix 7"
-    assert service.said([one], lambda job: "no module named 'x'") == (
+    assert service.failures_line([one]) == "maple: job 7 failed; maple-fix 7"
+    assert service.failures_line([one], lambda job: "no module named 'x'") == (
         "maple: job 7 failed: no module named 'x'; maple-fix 7"
     )
-    assert service.said([]) == ""
-    shown = service.said([Failure("7", "a\x1b[31m\nb" + "x" * 200, "failed", signal=9)])
+    assert service.failures_line([]) == ""
+    shown = service.failures_line([Failure("7", "a\x1b[31m\nb" + "x" * 200, "failed", signal=9)])
     assert "\x1b" not in shown and "\n" not in shown and len(shown) < 200 and ": signal 9;" in shown

@@ -107,7 +107,7 @@ def known(key: str) -> Known | None:
     return Known(*spelling) if spelling else None
 
 
-def said(what: Known, value: str) -> str | None:
+def kept_value(what: Known, value: str) -> str | None:
     """Return the value as it is kept, None where it says nothing or is not of the kind that its name wants."""
     value = value.strip()
     if what.fixed:
@@ -176,7 +176,7 @@ def of_key(key: str, value: str | None, file: str, line: int, part: str, by: str
     what = known(key)
     if what is None:
         return []
-    kept = said(what, value) if value is not None else None
+    kept = kept_value(what, value) if value is not None else None
     if value is not None and kept is None and (what.fixed or value.strip().lower() in UNSAID):
         return []
     return [Candidate(what.name, kept, file, line, part, by, what.rank)]

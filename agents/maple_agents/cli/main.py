@@ -218,9 +218,9 @@ def _is_read(words: list[str], environ: Mapping[str, str]) -> bool:
 
 
 def _line(words: list[str]) -> str:
-    from ..ask.memory.service import ask, read, said
+    from ..ask.memory.service import ask, failures_line, read
 
-    return said(read(ask({"ask": "failures", "seen": _looked_at(words) or ""}, seconds=SECONDS)), _cause)
+    return failures_line(read(ask({"ask": "failures", "seen": _looked_at(words) or ""}, seconds=SECONDS)), _cause)
 
 
 def _alarms(words: list[str]) -> str:

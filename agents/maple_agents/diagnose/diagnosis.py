@@ -61,7 +61,7 @@ def diagnose(
         causes = _as_judged(causes, judgement)
     shown = excerpt(digest, known_lines, known) if causes[0] is UNKNOWN else ()
     first = replace(causes[0], named=particulars(causes[0], case.ended, digest))
-    return Diagnosis(case, causes if not first.named else (first, *causes[1:]), _told(cascade), excerpt=shown)
+    return Diagnosis(case, causes if not first.named else (first, *causes[1:]), _evidence_of(cascade), excerpt=shown)
 
 
 UNKNOWN = Cause("", "unknown", "the logs do not show the cause", 0.0, 0.0)
@@ -161,7 +161,7 @@ def _causes(
         yield Cause(
             row.entry,
             row.cause,
-            said(_sentence(known[row.entry], given), values),
+            filled(_sentence(known[row.entry], given), values),
             row.score,
             0.0,
             shown(row, digest, quiet, voter if row is rows[0] else None),
@@ -221,7 +221,7 @@ def _sentence(entry: Entry, given: Mapping[str, Fact]) -> str:
     return next((wording.says for wording in entry.said if holds(wording.when, given) is True), entry.says)
 
 
-def said(sentence: str, values: Mapping[str, str]) -> str:
+def filled(sentence: str, values: Mapping[str, str]) -> str:
     """Return *sentence* with what the signature caught in place of `{name}`; what it did not catch is "…"."""
     return sentence.format_map(_Caught(values))
 
@@ -231,7 +231,7 @@ class _Caught(dict[str, str]):
         return "…"
 
 
-def _told(cascade: Sequence[Match]) -> tuple[Evidence, ...]:
+def _evidence_of(cascade: Sequence[Match]) -> tuple[Evidence, ...]:
     return tuple(dict.fromkeys(match.evidence for match in cascade))[:MOST_CASCADE]
 
 

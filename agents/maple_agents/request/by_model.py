@@ -112,7 +112,7 @@ def read(
         )
         return grammar
     try:
-        answers = _said(model, text, open_slots, limit)
+        answers = _asked(model, text, open_slots, limit)
     except ModelError as error:
         tell(f"{error}; read without it")
         return grammar
@@ -130,7 +130,7 @@ def messages(text: str, names: Iterable[Name]) -> list[Message]:
     return [Message("system", task), Message("user", f"<{mark}>\n{shown}\n</{mark}>")]
 
 
-def _said(model: Model, text: str, names: Sequence[Name], limit: Limit) -> list[Mapping[str, Any]]:
+def _asked(model: Model, text: str, names: Sequence[Name], limit: Limit) -> list[Mapping[str, Any]]:
     """Return what the model says of the slots asked for, each once; of a slot said in two ways, nothing."""
     shape = of_slots(names)
     answer: Any = model.answer(messages(text, names), shape, limit)

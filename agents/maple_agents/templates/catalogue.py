@@ -126,7 +126,7 @@ def _fits(launch_file: LaunchFile, paradigm: Paradigm, site: Site, file: SiteFil
         and (launch_file.when.over not in OVER or site.launcher(launch_file.when.over) in STATES)
         and site.launcher(launch_file.when.launcher) != "absent"
         and _made_by(launch_file, site.maker(launch_file.when.over))
-        and _read(launch_file) <= (_told(file.ranks if file else None) or _read(launch_file))
+        and _read(launch_file) <= (_ranks_by(file.ranks if file else None) or _read(launch_file))
     )
 
 
@@ -144,7 +144,7 @@ def _read(launch_file: LaunchFile) -> frozenset[str]:
     return _families(_MPI.findall(launch_file.launch[1]))
 
 
-def _told(ranks: Ranks | None) -> frozenset[str]:
+def _ranks_by(ranks: Ranks | None) -> frozenset[str]:
     """Return whose variables the site says that its ranks have; none where it does not say."""
     return _families([*ranks.global_rank, *ranks.local_rank, *ranks.node_rank]) if ranks else frozenset()
 

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 
-from maple_agents.ask.memory.service import OF_VERIFY, STATES, Failure, failure_of, said, whole
+from maple_agents.ask.memory.service import OF_VERIFY, STATES, Failure, failure_of, failures_line, whole
 from maple_submit_filter.answer import terminal
 from maple_submit_filter.types.job_records import Outcome
 
@@ -62,7 +62,7 @@ class Failures:
         *says*: what he is told besides; a failure that stands there (a change was taken back for it) is not said twice.
         """
         try:
-            sentence = said(
+            sentence = failures_line(
                 [failure for failure in self.take(uid) if b"job %s failed " % failure.job.encode() not in says]
             )
         except Exception as error:  # an answer does not depend on what else there is to tell

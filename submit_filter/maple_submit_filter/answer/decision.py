@@ -67,7 +67,7 @@ def decide(
     if job is None:
         from . import left_alone
 
-        findings = left_alone.told(submission, lambda job: _played(job, site, _as_presumed(job, site)).findings)
+        findings = left_alone.hints(submission, lambda job: _played(job, site, _as_presumed(job, site)).findings)
         return Decision(
             "findings" if findings else "unread", findings, why="" if findings else left_alone.why(submission)
         )

@@ -21,7 +21,7 @@ _GROUP = b"%s_HET_GROUP_%d"
 _FIRST = "without that a step starts on the first one alone"
 
 
-def told(submission: Submission, play: Callable[[Job], Tuple[Finding, ...]]) -> Tuple[Finding, ...]:
+def hints(submission: Submission, play: Callable[[Job], Tuple[Finding, ...]]) -> Tuple[Finding, ...]:
     """Return what can be said all the same, none of it proven. *play*: what is found in a job."""
     words = refused(submission)
     if words is not None:
@@ -104,7 +104,7 @@ def presumed(state: State, play: Play) -> State:
     other = play()
     spoken = {finding.code for finding in state.findings}
     why = _why(other.plan)
-    more = tuple(_told(finding, why) for finding in other.findings if finding.code not in spoken)
+    more = tuple(_unproven(finding, why) for finding in other.findings if finding.code not in spoken)
     files = tuple(dict.fromkeys((*state.plan.depends, *other.plan.depends)))
     return state._replace(plan=state.plan._replace(depends=files), findings=state.findings + more)
 
@@ -115,7 +115,7 @@ def _why(plan: LaunchPlan) -> str:
     return "line %d, %s" % (line, why) if line else why or "what is loaded and sourced here is not known"
 
 
-def _told(finding: Finding, why: str) -> Finding:
+def _unproven(finding: Finding, why: str) -> Finding:
     parts = ([finding.help] if finding.help else []) + [sentence("likely, not certain: " + why)]
     fixes = tuple(fix._replace(safety=Safety.ASK) for fix in finding.fixes)
     return finding._replace(proven=False, fixes=fixes, help=". ".join(parts))

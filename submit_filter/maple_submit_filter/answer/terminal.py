@@ -46,7 +46,7 @@ def message(report: Report) -> bytes:
     if report.changed and report.decision.repaired is not None:
         says = report.decision.repaired.says
         return line(report.submission, "changed before submitting (%s)" % "; ".join(says), *undo(report.submission))
-    lines = _found(report)
+    lines = _finding_lines(report)
     if not lines and not report.findings:
         return _verbosely(report, "submitted as written: " + _why_nothing(report.decision))
     return _lines(lines if report.asks else [*lines, _unchanged(report)])
@@ -65,7 +65,7 @@ def _why_nothing(decision: Decision) -> str:
     return "Maple found nothing wrong and changed nothing"
 
 
-def _found(report: Report) -> List[str]:
+def _finding_lines(report: Report) -> List[str]:
     """Return a line for each finding, errors first, and how to have a foreign script written for this site."""
     lines = []
     for finding in in_order(report.findings)[:MOST]:

@@ -52,7 +52,7 @@ def program_of(many: List[Row], task: int) -> Optional[List[Text]]:
     for row in many:
         offset = _offset(row, task)
         if offset is not None:
-            return [_said(word, task, offset) for word in row.words]
+            return [_for_task(word, task, offset) for word in row.words]
     return None
 
 
@@ -75,7 +75,7 @@ def _offset(row: Row, task: int) -> Optional[int]:
     return None if row.ranges else task
 
 
-def _said(word: Text, task: int, offset: int) -> Text:
+def _for_task(word: Text, task: int, offset: int) -> Text:
     raw = word.raw
     if b"%t" not in raw and b"%o" not in raw:
         return word

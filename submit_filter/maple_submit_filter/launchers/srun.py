@@ -114,7 +114,7 @@ def _env(shell: Shell, name: bytes) -> Tuple[bool, Optional[int]]:
     return bool(texts), number(texts[0]) if texts else None
 
 
-def _said(link: Link, shell: Shell, option: str, *variables: bytes) -> Tuple[bool, Optional[int], bool]:
+def _count(link: Link, shell: Shell, option: str, *variables: bytes) -> Tuple[bool, Optional[int], bool]:
     """Return whether a number was said, the number, and whether on the line itself."""
     given = link.option(option)
     if given is not None:
@@ -138,9 +138,9 @@ def step_shape(link: Link, shell: Shell, scene: Scene) -> StepShape:
         if value is not None and value.literal and value.raw and not value.raw.strip().isdigit():
             refusal = 'Invalid numeric value "%s" for --%s' % (value.raw.decode("ascii", "replace"), name)
             return StepShape(None, None, None, False, refusal)
-    _, nodes, nodes_here = _said(link, shell, "nodes", b"SLURM_JOB_NUM_NODES", b"SLURM_NNODES")
-    tasks_said, tasks, tasks_here = _said(link, shell, "ntasks", b"SLURM_NTASKS", b"SLURM_NPROCS")
-    per_said, per_node, per_here = _said(link, shell, "ntasks-per-node", b"SLURM_NTASKS_PER_NODE")
+    _, nodes, nodes_here = _count(link, shell, "nodes", b"SLURM_JOB_NUM_NODES", b"SLURM_NNODES")
+    tasks_said, tasks, tasks_here = _count(link, shell, "ntasks", b"SLURM_NTASKS", b"SLURM_NPROCS")
+    per_said, per_node, per_here = _count(link, shell, "ntasks-per-node", b"SLURM_NTASKS_PER_NODE")
     if nodes is None and scene.site.scheduler == "pbs":
         nodes = allocation.nodes  # there is no srun; this is what a line brought from Slurm means
     listed = _listed(link)

@@ -106,7 +106,7 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
     programs.agent(record, argv[reading.program :], shell, trail)
 
 
-def said(link: Link, shell: Shell, name: str) -> Optional[Text]:
+def option_text(link: Link, shell: Shell, name: str) -> Optional[Text]:
     """Return an option's text: from the line, from PET_*, or the default; None is unknown."""
     option = link.option(name)
     if option is not None:
@@ -124,19 +124,19 @@ def said(link: Link, shell: Shell, name: str) -> Optional[Text]:
 def agent(link: Link, shell: Shell, scene: Scene, program: List[Text]) -> Agent:
     """Return what this agent was told."""
     standalone = link.option("standalone") is not None
-    backend = said(link, shell, "rdzv-backend")
+    backend = option_text(link, shell, "rdzv-backend")
     kind = b"c10d" if standalone else (backend.raw if backend is not None and backend.known else b"")
     master, port = _meeting(link, shell, kind)
-    run_id = said(link, shell, "rdzv-id")
+    run_id = option_text(link, shell, "rdzv-id")
     visible = visible_devices(shell, scene)
-    nnodes = nodes_range(said(link, shell, "nnodes"))
+    nnodes = nodes_range(option_text(link, shell, "nnodes"))
     return Agent(
         "torchrun",
         (1, 1) if standalone and link.option("nnodes") is None and not link.open else nnodes,
-        workers(said(link, shell, "nproc-per-node"), visible),
+        workers(option_text(link, shell, "nproc-per-node"), visible),
         kind,
         run_id,
-        number(said(link, shell, "node-rank")),
+        number(option_text(link, shell, "node-rank")),
         master,
         port,
         standalone,
@@ -155,7 +155,7 @@ def unread(link: Link, shell: Shell, kind: bytes, nnodes: Optional[Tuple[int, in
     only where no endpoint is given; an empty endpoint is none, which one node does without. From that version on a
     single node without a port takes localhost. What is no number where one is wanted is always refused.
     """
-    endpoint, address = said(link, shell, "rdzv-endpoint"), said(link, shell, "master-addr")
+    endpoint, address = option_text(link, shell, "rdzv-endpoint"), option_text(link, shell, "master-addr")
     if link.option("standalone") is not None:
         return ("rdzv-endpoint", "master-addr")
     alone = nnodes is None or nnodes[1] == 1
@@ -185,10 +185,10 @@ def workers(text: Optional[Text], visible: Optional[Tuple[bytes, ...]]) -> Optio
 
 def _meeting(link: Link, shell: Shell, kind: bytes) -> Tuple[Optional[Text], Optional[Text]]:
     """Return host and port of the meeting place; an empty host is one that was left empty."""
-    endpoint = said(link, shell, "rdzv-endpoint")
+    endpoint = option_text(link, shell, "rdzv-endpoint")
     if kind == b"static" and endpoint is not None and not endpoint.raw:
-        port = said(link, shell, "master-port")
-        return said(link, shell, "master-addr"), plain(b"29500") if port is None or not port.raw else port
+        port = option_text(link, shell, "master-port")
+        return option_text(link, shell, "master-addr"), plain(b"29500") if port is None or not port.raw else port
     if endpoint is None or not kind:
         return None, None
     if not endpoint.raw:

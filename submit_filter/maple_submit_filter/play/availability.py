@@ -99,7 +99,7 @@ def missing(before: Sequence[Noted], after: Sequence[Noted], edits: Sequence[Edi
     for use in doubtful:
         origin = moved.back(use.at)
         if origin is None or (origin, *use[1:4]) not in known:
-            return "%s is not available in %s" % (_said(use), use.where)
+            return "%s is not available in %s" % (_sentence(use), use.where)
     seen = {other.at for other in uses}
     for span in spans:
         for match in re.compile(_EXPANSION).finditer(new, span.start, span.end):
@@ -116,7 +116,7 @@ def _available(use: Use) -> bool:
     return use.is_command or use.there
 
 
-def _said(use: Use) -> str:
+def _sentence(use: Use) -> str:
     name = use.name.decode("utf-8", "replace")
     return name if use.is_command else "$" + name
 

@@ -183,10 +183,10 @@ def batch_environment(submission: Submission, settings: Settings, given: Allocat
     out: Dict[bytes, Optional[Text]] = {
         b"PBS_JOBID": plain(token(b"job")), b"PBS_NODEFILE": NODE_FILE, b"PBS_O_WORKDIR": plain(submission.cwd),
         b"PBS_ENVIRONMENT": plain(b"PBS_BATCH"), b"PBS_NODENUM": plain(b"0"), b"PBS_TASKNUM": plain(b"1"),
-        b"PBS_JOBNAME": _said(settings, "job-name") or unknown(b"jobname"), b"PBS_QUEUE": unknown(b"queue"),
+        b"PBS_JOBNAME": _resource(settings, "job-name") or unknown(b"jobname"), b"PBS_QUEUE": unknown(b"queue"),
         b"PBS_O_HOST": unknown(b"submithost"), b"PBS_O_QUEUE": unknown(b"oqueue"), b"PBS_JOBDIR": unknown(b"jobdir"),
         b"PBS_JOBCOOKIE": unknown(b"cookie"), b"PBS_MOMPORT": unknown(b"momport"), b"TMPDIR": unknown(b"tmpdir"),
-        b"PBS_ACCOUNT": _said(settings, "account") or unknown(b"account"),
+        b"PBS_ACCOUNT": _resource(settings, "account") or unknown(b"account"),
         b"PBS_ARRAY_INDEX": unknown(b"arraytask") if settings.value("array") else None,
         b"PBS_ARRAY_ID": unknown(b"arrayjob") if settings.value("array") else None,
         b"NCPUS": _cpus(settings), b"OMP_NUM_THREADS": _cpus(settings), b"HOSTNAME": plain(host(0)),
@@ -216,7 +216,7 @@ def passed_on(submission: Submission, settings: Settings) -> Dict[bytes, Variabl
     return out
 
 
-def _said(settings: Settings, key: str) -> Optional[Text]:
+def _resource(settings: Settings, key: str) -> Optional[Text]:
     value = settings.value(key)
     return plain(value) if value is not None else None
 

@@ -184,15 +184,15 @@ def batch_environment(submission: Submission, settings: Settings, given: Allocat
         b"SLURM_SUBMIT_DIR": plain(submission.cwd) if submission.cwd else unknown(b"submitdir"),
         b"SLURM_SUBMIT_HOST": unknown(b"submithost"),
         b"SLURM_TASKS_PER_NODE": _layout(given), b"SLURM_STEP_NUM_TASKS": None, b"SLURM_STEP_NUM_NODES": None,
-        b"SLURM_EXPORT_ENV": _said(settings, "export"),
+        b"SLURM_EXPORT_ENV": _option(settings, "export"),
         b"SLURM_JOB_CPUS_PER_NODE": unknown(b"cpuspernode"), b"SLURM_CPUS_ON_NODE": unknown(b"cpusonnode"),
         b"SLURM_JOB_PARTITION": plain(given.partition.encode()) if given.partition else unknown(b"partition"),
-        b"SLURM_JOB_NAME": _said(settings, "job-name") or unknown(b"jobname"),
-        b"SLURM_CLUSTER_NAME": unknown(b"cluster"), b"SLURM_NTASKS_PER_NODE": _said(settings, "ntasks-per-node"),
-        b"SLURM_CPUS_PER_TASK": _said(settings, "cpus-per-task"),
-        b"SLURM_DISTRIBUTION": _said(settings, "distribution"),
-        b"SLURM_GPUS_PER_NODE": _said(settings, "gpus-per-node"), b"SLURM_GPUS": _said(settings, "gpus"),
-        b"SLURM_GPUS_PER_TASK": _said(settings, "gpus-per-task"), b"SLURM_GPUS_ON_NODE": _gpus_on_node(given),
+        b"SLURM_JOB_NAME": _option(settings, "job-name") or unknown(b"jobname"),
+        b"SLURM_CLUSTER_NAME": unknown(b"cluster"), b"SLURM_NTASKS_PER_NODE": _option(settings, "ntasks-per-node"),
+        b"SLURM_CPUS_PER_TASK": _option(settings, "cpus-per-task"),
+        b"SLURM_DISTRIBUTION": _option(settings, "distribution"),
+        b"SLURM_GPUS_PER_NODE": _option(settings, "gpus-per-node"), b"SLURM_GPUS": _option(settings, "gpus"),
+        b"SLURM_GPUS_PER_TASK": _option(settings, "gpus-per-task"), b"SLURM_GPUS_ON_NODE": _gpus_on_node(given),
         b"SLURM_ARRAY_TASK_ID": unknown(b"arraytask") if settings.value("array") else None,
         b"SLURM_ARRAY_JOB_ID": unknown(b"arrayjob") if settings.value("array") else None,
         b"CUDA_VISIBLE_DEVICES": devices(tuple(b"%d" % n for n in range(given.gpus_per_node)))
@@ -212,7 +212,7 @@ def _number(value: Optional[int], name: bytes) -> Text:
     return plain(b"%d" % value) if value is not None else unknown(name)
 
 
-def _said(settings: Settings, name: str) -> Optional[Text]:
+def _option(settings: Settings, name: str) -> Optional[Text]:
     value = settings.value(name)
     return plain(value) if value is not None else None
 

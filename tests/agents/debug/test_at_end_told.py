@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from maple_agents.ask.memory.service import Failure, said
+from maple_agents.ask.memory.service import Failure, failures_line
 from maple_agents.cli import main
 from maple_agents.cli.history.history_page import cause
 from maple_agents.diagnose.at_end import keep
@@ -40,6 +40,6 @@ def test_the_history_says_why_a_job_failed() -> None:
 
 def test_the_line_after_the_failure_says_it_too() -> None:
     """In place of the exit code."""
-    line = said([Failure("4711", "train.sh", "failed", 1, None, 131.0)], main._cause)
+    line = failures_line([Failure("4711", "train.sh", "failed", 1, None, 131.0)], main._cause)
     assert line == "maple: job 4711 (train.sh) failed after 0:02:11: %s; maple-fix 4711" % WHY
-    assert ": exit code 1;" in said([Failure("4712", "train.sh", "failed", 1)], main._cause)
+    assert ": exit code 1;" in failures_line([Failure("4712", "train.sh", "failed", 1)], main._cause)

@@ -187,7 +187,7 @@ def whole(job: str) -> str:
     return match[1] if match else job
 
 
-def said(failures: Sequence[Failure], cause: Callable[[str], str] = lambda job: "") -> str:
+def failures_line(failures: Sequence[Failure], cause: Callable[[str], str] = lambda job: "") -> str:
     """Return the line that tells of *failures*, the newest first; "" for none.
 
     *cause*: what a diagnosis made at the job's end says of it, "" for nothing.

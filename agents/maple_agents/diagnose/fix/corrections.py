@@ -11,7 +11,7 @@ from itertools import islice
 from maple_submit_filter.launchers.registry import OVER
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 
-from .kinds.directives import said
+from .kinds.directives import with_option
 from .kinds.insertion import PlainWord, plain_words
 from .registry import Given, fix
 
@@ -43,7 +43,7 @@ def _name(given: Given) -> Fix | None:
         ]
         near = nearest(wrong, known)
         if near:
-            return said(given, name, near, "%s %s, which is nearest to %s" % (name, near, wrong))
+            return with_option(given, name, near, "%s %s, which is nearest to %s" % (name, near, wrong))
     return None
 
 

@@ -20,7 +20,7 @@ from maple_submit_filter.types.launch_plan import LaunchPlan, Step
 
 from ...ask.sites import whole_files
 from ...templates.knowledge.conditions import Fact
-from ..diagnosis import said
+from ..diagnosis import filled
 from ..values import Case, Cause, Digest, Event
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Given:
 
     def text(self, name: str) -> str:
         """Return an argument with what the log named in it: for comparing, never for a script. "" if not given."""
-        return said(str(self.give.get(name, "")), self.cause.values)
+        return filled(str(self.give.get(name, "")), self.cause.values)
 
     def word(self, name: str) -> str:
         """Return an argument that may stand in a script. Raises `Unfit` where the log named something that may not."""
@@ -116,12 +116,12 @@ def fix(name: str) -> Callable[[Maker], Maker]:
 
 def concerned(given: Given) -> tuple[Step, ...]:
     """Return the steps that the evidence can be of: those whose files it names, or all where it names none's."""
-    files = _told(given)
+    files = _files_named(given)
     named = tuple(step for step in given.plan.steps if files & _names(given, step))
     return named or given.plan.steps
 
 
-def _told(given: Given) -> set[str]:
+def _files_named(given: Given) -> set[str]:
     """Return the files that the evidence speaks of, and the one that it stands in, without their folders."""
     event = given.event()
     lines = [*(event.unit if event is not None else ()), *(evidence.text for evidence in given.cause.evidence)]

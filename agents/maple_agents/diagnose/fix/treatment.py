@@ -19,7 +19,7 @@ from maple_submit_filter.types.submission import Submission
 
 from ...templates.knowledge.conditions import Fact, holds
 from ...templates.knowledge.entries import Entry, Remedy
-from ..diagnosis import said
+from ..diagnosis import filled
 from ..recognise.log_facts import facts
 from ..scheduler_words import all_spoken, foreign, spoken
 from ..values import Cause, Cure, Diagnosis, Digest, Safeness
@@ -135,8 +135,8 @@ def _cure(
     given: Mapping[str, Fact],
 ) -> Cure:  # fmt: skip
     here = diagnosis.case.scheduler
-    steps = tuple(said(step, cause.values) for step in all_spoken(remedy.steps, here))
-    plain = Cure(remedy.kind, said(spoken(remedy.says, here), cause.values), steps=steps)
+    steps = tuple(filled(step, cause.values) for step in all_spoken(remedy.steps, here))
+    plain = Cure(remedy.kind, filled(spoken(remedy.says, here), cause.values), steps=steps)
     if remedy.how != AS_CHECKED:
         return tried(remedy.how, remedy.give, cause, plain, diagnosis, digest, given)
     checked = _as_checked(decision, diagnosis)

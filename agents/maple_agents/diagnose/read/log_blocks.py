@@ -47,7 +47,7 @@ class Opened:
         try:
             yield from _whole_lines(self._decoded(limits), limits, self._told)
         except (OSError, EOFError, zlib.error, ValueError) as error:
-            self._told("not read to its end: %s" % _said(error))
+            self._told("not read to its end: %s" % _reason(error))
         finally:
             os.close(self._fd)
             self._fd = -1
@@ -106,7 +106,7 @@ def opened(path: str) -> Opened:
     try:
         fd = _regular(path)
     except (OSError, ValueError) as error:
-        return Opened(path, _said(error))
+        return Opened(path, _reason(error))
     known = os.fstat(fd)
     return Opened(path, "" if known.st_size else EMPTY, 0, known.st_mtime, known.st_size, fd)
 
@@ -128,7 +128,7 @@ def _check(mode: int) -> None:
         raise OSError(_KINDS.get(stat.S_IFMT(mode), "is no plain file"))
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """Return the error in one line without the path, which stands beside it."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror

@@ -21,7 +21,7 @@ from .launches import Body, launches
 from .parts import Foreign
 from .regions import regions
 from .slots import slots
-from .walk import found, texts
+from .walk import simple_commands, texts
 
 COMMANDS = {"slurm": (b"sbatch", b"--ignore-pbs"), "pbs": (b"qsub",)}
 GENERIC = {"slurm": GENERIC_SLURM, "pbs": GENERIC_PBS}
@@ -45,7 +45,7 @@ def read(script: bytes, scheduler: str | None = None, path: bytes = b"") -> Fore
 def at_site(job: Job, site: Site, site_id: str, notes: tuple[str, ...] = ()) -> Foreign:
     """Return the script as its own *site* takes it. Raises `Refused` where it starts nothing that is known."""
     state = examined(job, site)
-    body = Body(job.source, found(job.source), texts(job.source))
+    body = Body(job.source, simple_commands(job.source), texts(job.source))
     lines = launches(state.plan, body)
     if not lines:
         raise Refused(_nothing(state.plan.unread))

@@ -14,7 +14,7 @@ from maple_submit_filter.types.text import NUL
 from maple_submit_filter.types.text import Text as Value
 
 from .parts import Launch, Words
-from .walk import FoundCommand, Text, bare, context, found
+from .walk import FoundCommand, Text, bare, context, simple_commands
 
 OF_TASK = re.compile(  # what only a task can say of itself
     rb"SLURM_(?:PROCID|LOCALID|NODEID)|PALS_(?:RANKID|LOCAL_RANKID|NODEID|LOCAL_SIZE)|PMIX?_(?:RANK|LOCAL_RANK|SIZE|"
@@ -194,7 +194,7 @@ def _end_of_command(start: int, text: Text | None, body: Body) -> int | None:
 
 def _command_at(start: int, text: Text | None, body: Body) -> Simple | None:
     """Return the innermost command that holds the byte *start* of the script, or of a text in it."""
-    commands = body.commands if text is None else found(body.source, text.span.start, text.span.end)
+    commands = body.commands if text is None else simple_commands(body.source, text.span.start, text.span.end)
     holding = [
         command.command for command in commands if command.command.span.start <= start < command.command.span.end
     ]

@@ -50,7 +50,7 @@ class Text(NamedTuple):
     quote: bytes
 
 
-def found(source: bytes, start: int = 0, end: int | None = None) -> list[FoundCommand]:
+def simple_commands(source: bytes, start: int = 0, end: int | None = None) -> list[FoundCommand]:
     """Return every simple command of the source, in order."""
     program = parse(source, start, end)
     out: list[FoundCommand] = []

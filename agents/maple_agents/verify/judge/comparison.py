@@ -83,7 +83,7 @@ def compare(step: Step, facts: Sequence[Fact], names: Names) -> Comparison:
         if match is None:
             values += 4
             continue
-        for what, foretold, real in _told(fact, *match, names, agent):
+        for what, foretold, real in _values(fact, *match, names, agent):
             values += 1
             if foretold is None:
                 continue
@@ -125,7 +125,7 @@ def _likeness(pair: Planned, fact: Fact, names: Names) -> int:
     )
 
 
-def _told(
+def _values(
     fact: Fact, process: Process, group: Group, names: Names, agent: bool
 ) -> Iterator[tuple[str, object, object]]:
     """Yield what, planned (None unknown) and real of each value there is."""

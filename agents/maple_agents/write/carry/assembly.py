@@ -10,7 +10,7 @@ from maple_submit_filter.types.edits import Edit, Span, apply
 
 from ...ask.sites.launch_templates import LaunchFile
 from ...request.script.parts import Foreign, Launch, Region
-from ...request.script.walk import DECLARING, FoundCommand, bare, found, given
+from ...request.script.walk import DECLARING, FoundCommand, bare, given, simple_commands
 from ..compose import environment, launch_line
 from ..values import Layout, Plan
 from . import directives, launch_lines, rendezvous, variables
@@ -27,7 +27,7 @@ class Way(NamedTuple):
 
 def made(foreign: Foreign, plan: Plan, home: bool, way: Way) -> tuple[bytes, list[str], list[Layout | None]]:
     """Return the new script, what was left out, and the layout of each launch line (None: it stays as it is)."""
-    commands = found(foreign.source)
+    commands = simple_commands(foreign.source)
     request = directives.request(foreign, plan, home)
     advice = list(request.advice)
     edits: list[Edit] = []

@@ -13,7 +13,7 @@ from ...request.script.foreign_script import again, at_site, job_of
 from ...request.script.launches import OF_TASK
 from ...request.script.parts import Foreign
 from ...request.script.slots import main
-from ...request.script.walk import found
+from ...request.script.walk import simple_commands
 from ...templates.cluster import Cluster
 from ..compose import launch_line
 from ..decide import layouts, places
@@ -133,7 +133,7 @@ def _anew(foreign: Foreign, cluster: Cluster, words: Words, home: bool) -> Carri
 
 def _with_outer(foreign: Foreign, plan: Plan) -> Foreign:
     """Return a script that lost what starts its tasks, and so reads as it was not meant, with that in its place."""
-    commands = found(foreign.source)
+    commands = simple_commands(foreign.source)
     edits = []
     for launch in foreign.launches:
         start, end = launch.steps[0].span
@@ -215,7 +215,7 @@ def _first_right(foreign: Foreign, plan: Plan, home: bool) -> Carried:
             continue
         why = judgement.wrong(script, foreign, plan.cluster, wanted)
         if not why:
-            advice += [] if home else judgement.advice_on(foreign, plan, script, found(foreign.source))
+            advice += [] if home else judgement.advice_on(foreign, plan, script, simple_commands(foreign.source))
             return Carried(script, plan, tuple(dict.fromkeys((*foreign.notes, *advice))))
         whys.append(why)
     raise Refused("the script cannot be carried with certainty: %s" % whys[-1])

@@ -15,7 +15,7 @@ from maple_submit_filter.types.text import plain
 from ...ask.sites.launch_templates import LaunchFile
 from ...request.script.launches import OF_TASK
 from ...request.script.parts import Foreign
-from ...request.script.walk import FoundCommand, Given, Text, bare, found, given, texts
+from ...request.script.walk import FoundCommand, Given, Text, bare, given, simple_commands, texts
 from ..compose import launch_line
 from ..values import Layout, Plan
 
@@ -96,7 +96,7 @@ def _is_script(text: Text, foreign: Foreign, programs: list[int]) -> bool:
 
 def given_in(source: bytes, text: Text) -> list[Given]:
     """Return the rank variables that a text gives a value; a here-document that is no script gives none."""
-    commands = found(source, *text.span)
+    commands = simple_commands(source, *text.span)
     return [each for each in given(source, commands) if each.name in (*RANK_NAMES, b"MASTER_ADDR")]
 
 

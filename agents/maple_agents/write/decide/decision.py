@@ -46,7 +46,7 @@ def decide_plan(
     Raises `Refused` with one clear line where numbers contradict each other, or the cluster cannot do it.
     """
     asked = Asked(slots, cluster, wishes, earlier, hints)
-    job = Job(layouts.said(slots, ranks), _seconds(slots), places.kinds_wanted(slots, cluster, gpu_kinds))
+    job = Job(layouts.sizes(slots, ranks), _seconds(slots), places.kinds_wanted(slots, cluster, gpu_kinds))
     spot, placed, missing = place_choice.settle(job, slots, cluster, wishes, earlier)
     if spot is None:
         return _unplaced(asked, job, placed, missing)

@@ -31,7 +31,7 @@ class Misfit(ValueError):
     """The numbers do not fit this kind of node; one line."""
 
 
-def said(slots: Slots, ranks: int | None = None) -> Numbers:
+def sizes(slots: Slots, ranks: int | None = None) -> Numbers:
     """Return the numbers of *slots*, with what follows from them alone. Raises `Refused` where they contradict."""
     numbers = Numbers(
         slots.number("nodes"),

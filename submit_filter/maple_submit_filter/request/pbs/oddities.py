@@ -47,7 +47,7 @@ def _why_late(source: bytes, head: Head) -> str:
 
 def near_misses(source: bytes, lines: Sequence[Span]) -> Iterator[Oddity]:
     """Yield comments that look like `#PBS -l ...`. `##PBS` is how people switch one off: no oddity."""
-    for match, span, line in _found(_LIKE, source, lines):
+    for match, span, line in _places(_LIKE, source, lines):
         before, word = match.groups()
         if before == b"#" and word == b"PBS":
             continue
@@ -68,7 +68,7 @@ def _is_meant(rest: bytes) -> bool:
     return says_options_only(rest.lstrip(b":"), QSUB)
 
 
-def _found(
+def _places(
     pattern: "re.Pattern[bytes]", source: bytes, lines: Sequence[Span]
 ) -> "Iterator[Tuple[re.Match[bytes], Span, int]]":
     """Yield each place of a pattern that begins with a line, with the line and its number; *lines* begin the script."""
@@ -86,7 +86,7 @@ def resembles(word: bytes) -> bool:
 
 def other_schedulers(source: bytes, head: Head) -> Iterator[Oddity]:
     """Yield the directives of Slurm and LSF before the first command: they are comments to qsub."""
-    for match, span, line in _found(_OTHER, source, head.lines[: head.first_command]):
+    for match, span, line in _places(_OTHER, source, head.lines[: head.first_command]):
         yield Oddity("other-scheduler", span, line, "%s lines are comments to qsub" % match.group().decode())
 
 

@@ -19,7 +19,7 @@ _RESOURCES = ("walltime",)  # that may be said beside a select
 def set_directive(given: Given) -> Fix | None:
     """Say option *name* with *value*."""
     name, value = given.word("name"), given.word("value")
-    return said(given, name, value, "--%s=%s" % (name, value))
+    return with_option(given, name, value, "--%s=%s" % (name, value))
 
 
 @fix("drop-directive")
@@ -56,7 +56,7 @@ def _without(source: bytes, span: Span) -> Edit:
     return Edit(Span(start, start + 1), b"##", "drop-directive") if head else Edit(span, b"", "drop-directive")
 
 
-def said(given: Given, name: str, value: str, says: str) -> Fix | None:
+def with_option(given: Given, name: str, value: str, says: str) -> Fix | None:
     """Return the fix that says an option; None where name or value could be more than that, or it is said so already.
 
     A directive is changed where it stands; a command line, or a variable that beats directives, by argv.

@@ -20,7 +20,7 @@ from maple_submit_filter.bash.nodes import Literal, Word
 from maple_submit_filter.bash.parser import parse
 from maple_submit_filter.types.edits import Edit, Span
 
-from ....request.script.walk import FoundCommand, found
+from ....request.script.walk import FoundCommand, simple_commands
 from ..registry import Given
 
 _SHELLS = (b"bash", b"sh", b"dash", b"zsh", b"ksh")
@@ -127,9 +127,9 @@ class PlainWord(NamedTuple):
 
 def plain_words(source: bytes) -> list[PlainWord]:
     """Return the plain words of every command, and of every text that `bash -c` is given; a command's in order."""
-    commands = found(source)
+    commands = simple_commands(source)
     for text in [text for command in commands for text in _texts(command, source)]:
-        commands += found(source, *text)
+        commands += simple_commands(source, *text)
     words = {each.span: each for command in commands for each in _of(command, source)}
     return sorted(words.values(), key=lambda plain_word: (plain_word.command, plain_word.nth))
 

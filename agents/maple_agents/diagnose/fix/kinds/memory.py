@@ -8,7 +8,7 @@ from maple_submit_filter.types.settings import Setting
 
 from ....base.quantities import size
 from ..registry import Given, fix
-from .directives import said
+from .directives import with_option
 from .step_limits import Limit, of_step, own, raised
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -39,7 +39,7 @@ def raise_memory(given: Given) -> Fix | None:
     wanted = _more(given, had, 1) if had else None
     if not wanted:
         return None
-    return said(given, "mem", "%dG" % wanted, "%d GiB of memory on each node" % wanted)
+    return with_option(given, "mem", "%dG" % wanted, "%d GiB of memory on each node" % wanted)
 
 
 def _read(raw: bytes) -> float | None:
@@ -58,7 +58,7 @@ def _of_option(given: Given, name: str, unit: str) -> Fix | None:
     wanted = _more(given, had, _shares(given, name))
     if not wanted or wanted * GIB <= now:
         return None
-    return said(given, name, "%d%s" % (wanted, unit), "%d GiB of memory (%s)" % (wanted, name))
+    return with_option(given, name, "%d%s" % (wanted, unit), "%d GiB of memory (%s)" % (wanted, name))
 
 
 def _of_select(given: Given) -> Fix | None:

@@ -7,7 +7,7 @@ import re
 from maple_submit_filter.types.edits import Fix
 
 from ..registry import Given, fix
-from .directives import said
+from .directives import with_option
 
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}\Z")
 
@@ -29,7 +29,7 @@ def exclude_nodes(given: Given) -> Fix | None:
         return None
     if before and not re.match(r"[A-Za-z0-9,-]+\Z", before):
         return None  # a list in brackets, or a file of names
-    return said(given, "exclude", ",".join(filter(None, (before, node))), "node %s is left out" % node)
+    return with_option(given, "exclude", ",".join(filter(None, (before, node))), "node %s is left out" % node)
 
 
 def _failed(given: Given) -> str:

@@ -32,7 +32,7 @@ def port_of_job(given: Given) -> Fix | None:
     """
     if _beside_each_other(given):
         return None
-    edits = [*_of_variables(given), *_of_options(given)] or _told(given)
+    edits = [*_of_variables(given), *_of_options(given)] or _with_port(given)
     edits = edits or _of_environment(given)
     if _stays(given, edits):
         return None
@@ -140,7 +140,7 @@ def _links(given: Given) -> Iterator[Link]:
     return (link for step in given.plan.steps for link in step.links)
 
 
-def _told(given: Given) -> list[Edit]:
+def _with_port(given: Given) -> list[Edit]:
     """Tell launchers that were told no port one of the job's own."""
     if b"MASTER_PORT" in given.plan.assigned or b"MASTER_PORT" in given.job.submission.environment:
         return []

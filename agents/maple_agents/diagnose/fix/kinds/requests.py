@@ -9,7 +9,7 @@ from maple_submit_filter.rules.limits import asks_for_gpus
 from maple_submit_filter.types.edits import Fix
 
 from ..registry import Given, fix
-from .directives import said
+from .directives import with_option
 from .insertion import PlainWord, plain_words
 
 _NONE = re.compile(
@@ -37,7 +37,7 @@ def request_gpus(given: Given) -> Fix | None:
         return None
     count = _ranks(plain_words(given.job.source)) or given.plan.allocation.tasks_per_node or 1
     value = match[2].replace("{n}", "%d" % count)
-    return said(given, match[1], value, "--%s=%s" % (match[1], value))
+    return with_option(given, match[1], value, "--%s=%s" % (match[1], value))
 
 
 def _ranks(words: Sequence[PlainWord]) -> int:
@@ -77,11 +77,15 @@ def _of_slurm(given: Given, count: int) -> Fix | None:
     if each is None:
         had = given.job.settings.value("ntasks") or b"0"
         return (
-            said(given, "ntasks", "%d" % count, "--ntasks=%d" % count) if had.isdigit() and int(had) < count else None
+            with_option(given, "ntasks", "%d" % count, "--ntasks=%d" % count)
+            if had.isdigit() and int(had) < count
+            else None
         )
     if not has.nodes or count % has.nodes or not each.value.isdigit() or int(each.value) >= count // has.nodes:
         return None
-    return said(given, "ntasks-per-node", "%d" % (count // has.nodes), "--ntasks-per-node=%d" % (count // has.nodes))
+    return with_option(
+        given, "ntasks-per-node", "%d" % (count // has.nodes), "--ntasks-per-node=%d" % (count // has.nodes)
+    )
 
 
 def _of_pbs(given: Given, count: int) -> Fix | None:
@@ -95,4 +99,4 @@ def _of_pbs(given: Given, count: int) -> Fix | None:
     cpus = re.search(r":ncpus=(\d+)", rest)
     if cpus is None or int(cpus[1]) < each:
         return None
-    return said(given, "select", match[1] + rest, "mpiprocs=%d in each chunk" % each)
+    return with_option(given, "select", match[1] + rest, "mpiprocs=%d in each chunk" % each)

@@ -10,8 +10,8 @@ from maple_submit_filter.cures import launch_edits
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 from maple_submit_filter.types.launch_plan import Step
 
-from ....request.script.walk import found
 from ....request.script.walk import given as assignments
+from ....request.script.walk import simple_commands
 from ..registry import Given, fix, whole
 from .insertion import is_name, line, place
 
@@ -188,7 +188,9 @@ def exporting(given: Given, name: str, because: str) -> list[Edit]:
     spans = given.plan.assigned.get(name.encode(), ())
     source = given.job.source
     alone = {
-        each.span for each in assignments(source, found(source)) if each.command and not each.command.command.words
+        each.span
+        for each in assignments(source, simple_commands(source))
+        if each.command and not each.command.command.words
     }
     if not set(spans) <= alone:
         return []

@@ -8,7 +8,7 @@ from maple_submit_filter.types.job import Job
 from ....base import quantities
 from ....base.quantities import clock
 from ..registry import Given, fix
-from .directives import said
+from .directives import with_option
 from .step_limits import Limit, of_step, own, raised
 
 TIME = {"slurm": "time", "pbs": "walltime"}
@@ -33,7 +33,7 @@ def raise_walltime(given: Given) -> Fix | None:
     if int(wanted) <= now:
         return None
     new = clock(wanted)
-    return said(given, name, new, _says(given, new, clock(limit)))
+    return with_option(given, name, new, _says(given, new, clock(limit)))
 
 
 def _says(given: Given, new: str, had: str) -> str:

@@ -21,7 +21,7 @@ def remembered(job_id: str) -> JobFacts | None:
     A task of an array is found by the array's id too: then only what was submitted is told.
     """
     try:
-        return _told(job_id)
+        return _facts(job_id)
     except (NoService, Refused, OSError, LookupError, TypeError, ValueError):
         return None
 
@@ -34,7 +34,7 @@ def of_submission(record: Record) -> JobFacts | None:
         return None
 
 
-def _told(job_id: str) -> JobFacts | None:
+def _facts(job_id: str) -> JobFacts | None:
     record = submission(job_id)
     if record is None:
         return None
