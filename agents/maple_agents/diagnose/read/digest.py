@@ -124,10 +124,10 @@ class Merged:
         keys: list[tuple[int, float, Key]] = []
         self._files.append(keys)
         for unit in story.units:
-            at = bisect_right(numbers, unit.told.number) - 1
+            at = bisect_right(numbers, unit.line.number) - 1
             hint = story.moments[at][1] if at >= 0 else 0.0
             key = self._key(unit)
-            keys.append((unit.told.number, hint, key))
+            keys.append((unit.line.number, hint, key))
             self._merge(self._said.get(key) or self._new(key, unit, story), unit, story, hint)
 
     def events(self) -> tuple[Event, ...]:
@@ -156,7 +156,7 @@ class Merged:
     def _key(self, unit: Unit) -> Key:
         """Return what tells the event from others; names are put aside once too many differ by them alone."""
         exception = _exception(unit)
-        key = (template(unit.told.words.strip()[:500]), exception, _frame(unit))
+        key = (template(unit.line.words.strip()[:500]), exception, _frame(unit))
         if key in self._said:
             return key
         rough = (shape(key[0]), exception)
@@ -169,7 +169,7 @@ class Merged:
 
     def _merge(self, message: Message, unit: Unit, story: Story, hint: float) -> None:
         known = _known(unit)
-        order = (story.is_error_file, hint if known is None else known, len(self._files), unit.told.number)
+        order = (story.is_error_file, hint if known is None else known, len(self._files), unit.line.number)
         if order < message.first:
             message.unit, message.path, message.first = unit, story.stream.file.path, order
         if known is not None:
@@ -177,7 +177,7 @@ class Merged:
         message.severity = max(message.severity, unit.severity)
         self._last(message, unit, story, order, self._more(message, unit, story))
         message.ranks.update(_rank(unit))
-        message.nodes.update({unit.node or unit.told.told.node} - {""})
+        message.nodes.update({unit.node or unit.line.prefix.node} - {""})
 
     def _more(self, message: Message, unit: Unit, story: Story) -> int:
         """Count *unit*, and once the lines like it that were only counted; return where it was said last."""
@@ -185,14 +185,14 @@ class Merged:
             message.files += 1
         else:
             message.count += 1
-        name = (len(self._files), unit.told.key)
-        more = story.more.get(unit.told.key)
+        name = (len(self._files), unit.line.key)
+        more = story.more.get(unit.line.key)
         if more is None or more.count <= 0 or name in message.counted:
-            return unit.told.number
+            return unit.line.number
         message.counted.add(name)
         message.count += more.count
         message.ranks.update(more.ranks)
-        return max(more.last, unit.told.number)
+        return max(more.last, unit.line.number)
 
     def _last(self, message: Message, unit: Unit, story: Story, order: Order, number: int) -> None:
         last = (order[1], order[2], number)
@@ -216,12 +216,12 @@ def _worth(messages: Sequence[Message], most: int) -> list[Message]:
 
 def _known(unit: Unit) -> float | None:
     """Return when it was said, seconds since 1970, None where no day was told."""
-    moment = unit.at or unit.told.told.moment or unit.lines[0].told.moment
+    moment = unit.at or unit.line.prefix.moment or unit.lines[0].prefix.moment
     return moment[0] if moment and moment[1] else None
 
 
 def _rank(unit: Unit) -> set[int]:
-    rank = unit.rank if unit.rank is not None else unit.told.told.rank
+    rank = unit.rank if unit.rank is not None else unit.line.prefix.rank
     return set() if rank is None else {rank}
 
 
@@ -242,15 +242,15 @@ def _event(row: Message, most: int) -> Event:
     unit = row.unit
     lines = _shortened(unit, most)
     texts = tuple(shown_lines(line.text for line in lines))
-    telling = next((at for at, line in enumerate(lines) if line is unit.told), 0)
-    moment = unit.at or unit.told.told.moment or unit.lines[0].told.moment
+    telling = next((at for at, line in enumerate(lines) if line is unit.line), 0)
+    moment = unit.at or unit.line.prefix.moment or unit.lines[0].prefix.moment
     at = row.known if row.known is not None else moment[0] if moment else None
     frames = _frames(unit)
     return Event(
-        Place(row.path, unit.told.number), texts[telling], row.severity, texts, tuple(line.number for line in lines),
+        Place(row.path, unit.line.number), texts[telling], row.severity, texts, tuple(line.number for line in lines),
         _exception(unit), _frame(unit), frames[-1] if frames else None, unit.chained,
         next(iter(_rank(unit) or (row.ranks if len(row.ranks) == 1 else ())), None),
-        unit.node or unit.told.told.node, at, row.known is not None, max(row.count, row.files),
+        unit.node or unit.line.prefix.node, at, row.known is not None, max(row.count, row.files),
         frozenset(row.ranks), frozenset(row.nodes), row.last, row.behind, row.run,
     )  # fmt: skip
 

@@ -44,7 +44,7 @@ def without_learned(lines: Sequence[Line]) -> None:
         if bearing is not None:
             line.words = line.words[bearing.end() :]
             process = _PROCESS.search(bearing[0])
-            line.told.pid = line.told.pid or (process[1] if process else "")
+            line.prefix.pid = line.prefix.pid or (process[1] if process else "")
 
 
 def _patterns(lines: Sequence[Line]) -> list[str]:
@@ -149,7 +149,7 @@ def _read_error_file(story: Story, texts: list[str], at: float | None, search: S
     lines = [_line(row, plain(row.raw), Labels(), clock) for row in kept]
     _file_labels(story, lines)
     for line in lines:
-        line.told.moment = line.told.moment or (Moment(at) if at is not None else None)
+        line.prefix.moment = line.prefix.moment or (Moment(at) if at is not None else None)
     story.units = Assembler(clock).read(lines)
     _ends(story, lines, len(lines))
     for line in lines:
@@ -159,7 +159,7 @@ def _read_error_file(story: Story, texts: list[str], at: float | None, search: S
 
 def _moments(lines: list[Line]) -> list[tuple[int, float]]:
     """Return the latest time told up to each line that told one: what has no time of its own was said after that."""
-    timed = [(line.number, line.told.moment.at) for line in lines if line.told.moment and line.told.moment.dated]
+    timed = [(line.number, line.prefix.moment.at) for line in lines if line.prefix.moment and line.prefix.moment.dated]
     latest = accumulate((at for _, at in timed), max)
     return [(number, at) for (number, _), at in zip(timed, latest, strict=True)]
 
@@ -199,18 +199,18 @@ def _file_labels(story: Story, lines: list[Line]) -> None:
     if rank is None and (match := _TORCHRUN.search(file.path)):
         local = int(match[1])
     for line in lines:
-        _fill(line.told, rank, local, file.node)
+        _fill(line.prefix, rank, local, file.node)
     known = _global_ranks(lines)
     for line in lines:
-        if line.told.rank is None and line.told.local is not None:
-            line.told.rank = known.get(line.told.local)
-        if line.told.rank is not None:
-            story.ranks[line.told.rank] = max(line.number, story.ranks.get(line.told.rank, 0))
+        if line.prefix.rank is None and line.prefix.local is not None:
+            line.prefix.rank = known.get(line.prefix.local)
+        if line.prefix.rank is not None:
+            story.ranks[line.prefix.rank] = max(line.number, story.ranks.get(line.prefix.rank, 0))
 
 
 def _global_ranks(lines: list[Line]) -> dict[int, int]:
     """Return the rank of each local rank, where lines tell both and there is but one."""
-    pairs = {(line.told.local, line.told.rank) for line in lines if line.told.rank is not None}
+    pairs = {(line.prefix.local, line.prefix.rank) for line in lines if line.prefix.rank is not None}
     seen = Counter(local for local, _ in pairs)
     return {local: rank for local, rank in pairs if local is not None and rank is not None and seen[local] == 1}
 
@@ -225,7 +225,7 @@ def _count(story: Story, kept: list[Kept], lines: list[Line], chosen: Chosen) ->
     """Count ordinary lines and those of progress; what was not kept is judged by samples and by what was counted."""
     taken = {line.number for unit in story.units if unit.severity for line in unit.lines}
     unseen = chosen.total - len(kept)
-    bad = {unit.told.key for unit in story.units if unit.severity}
+    bad = {unit.line.key for unit in story.units if unit.severity}
     counted = min(unseen, sum(more.count for key, more in chosen.more.items() if key in bad))
     counted += round((unseen - counted) * _worn_share(chosen))
     share = (unseen - counted) / unseen if unseen else 0.0
@@ -282,7 +282,7 @@ def _last_words(story: Story, lines: list[Line], total: int) -> str:
     """
     last = [line for line in _tail(lines, total) if line.words.strip()][-15:]
     bad = [unit for unit in story.units if unit.severity >= Severity.ERROR and not unit.aside]
-    worst = max((unit.lines[-1].number for unit in bad if not unit.told.words.startswith(ASIDE)), default=0)
+    worst = max((unit.lines[-1].number for unit in bad if not unit.line.words.startswith(ASIDE)), default=0)
     ending = ended_well([line.words for line in last if line.number > worst])
     return next(shown_lines([ending])) if ending else ""
 

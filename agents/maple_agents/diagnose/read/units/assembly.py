@@ -45,10 +45,10 @@ class Assembler:
         return self.units
 
     def _feed(self, line: Line) -> None:
-        voice = self._voices.setdefault(line.told.voice, Voice())
+        voice = self._voices.setdefault(line.prefix.voice, Voice())
         self._cut_short(voice, line.number)
         next_to = line.number - voice.seen == 1 or (
-            line.told.voice != (None, None, "") and line.number - voice.seen < FAR
+            line.prefix.voice != (None, None, "") and line.number - voice.seen < FAR
         )
         if not (
             self._in_traceback(voice, line, next_to)
@@ -101,8 +101,8 @@ class Assembler:
 
     def _caught(self, voice: Voice, line: Line) -> Severity:
         """A traceback is an error, unless its own lines say that it is less."""
-        if line.told.level:
-            return min(Severity.ERROR, max(Severity.WARNING, severity("", line.told.level)))
+        if line.prefix.level:
+            return min(Severity.ERROR, max(Severity.WARNING, severity("", line.prefix.level)))
         return Severity.WARNING if voice.ignored else Severity.ERROR
 
     def _taken(self, voice: Voice, line: Line, words: str, next_to: bool, again: bool = False) -> bool:
@@ -140,7 +140,7 @@ class Assembler:
             voice.current = None
             return False
         if not words.strip():
-            return unit.traceback is None and (bool(unit.frames) or "Fatal Python error" in unit.told.words)
+            return unit.traceback is None and (bool(unit.frames) or "Fatal Python error" in unit.line.words)
         if _GOES_ON.match(words):
             if not words.startswith("frame #") and len(unit.lines) > PLAIN and not unit.frames or is_progress(words):
                 return False
@@ -155,11 +155,11 @@ class Assembler:
     @staticmethod
     def _announced(unit: Unit, line: Line) -> bool:
         """Return whether an exception announced words, and *line*, which bears no label of its own, is the next."""
-        return unit.traceback is not None and line.told.voice == (None, None, "") and announces(unit.told.words)
+        return unit.traceback is not None and line.prefix.voice == (None, None, "") and announces(unit.line.words)
 
     def _loosely(self, unit: Unit, line: Line) -> bool:
         """A message may have more lines that are not indented; few are taken, and none that begins something else."""
-        prefix, before = line.told, unit.lines[-1].told
+        prefix, before = line.prefix, unit.lines[-1].prefix
         if (
             unit.traceback is None
             and "terminate called" not in unit.lines[0].words
@@ -181,7 +181,7 @@ class Assembler:
     def _tells(self, unit: Unit, line: Line) -> None:
         if unit.traceback is None and _TELLS.match(line.words):
             unit.telling = len(unit.lines) - 1
-            unit.severity = max(unit.severity, severity(line.words, line.told.level))
+            unit.severity = max(unit.severity, severity(line.words, line.prefix.level))
         fault = _FAULT.match(line.words)
         if fault is not None and unit.frames is not None:
             unit.frames.append((fault["file"], int(fault["line"])))
@@ -191,10 +191,10 @@ class Assembler:
         if not line.words.strip():
             return
         if line.sort is not None and line.sort != Sort.FRAME:
-            heard = severity(line.words, line.told.level)
+            heard = severity(line.words, line.prefix.level)
             heard = min(heard, Severity.WARNING) if voice.ignored else heard
             if heard >= Severity.WARNING or line.sort == Sort.ANCHOR and not is_progress(line.words):
-                unit = Unit([line], heard, rank=rank_said(line.words) if line.told.rank is None else None)
+                unit = Unit([line], heard, rank=rank_said(line.words) if line.prefix.rank is None else None)
                 self.units.append(unit)
                 voice.current = self._latest = unit
 
@@ -217,7 +217,7 @@ class Boxes:
         """Lines between two rulers belong together, once one of them sounds bad."""
         ruler = _RULER.match(line.words)
         if ruler is None:
-            if voice.box is None or len(voice.box) >= LONGEST or line.told.moment or is_progress(line.words):
+            if voice.box is None or len(voice.box) >= LONGEST or line.prefix.moment or is_progress(line.words):
                 voice.box, voice.fields = None, {}
                 return False
             voice.box.append(line)
@@ -250,7 +250,7 @@ class Boxes:
             return True
         if line.sort is None:
             return True
-        heard = severity(line.words, line.told.level)
+        heard = severity(line.words, line.prefix.level)
         if heard < Severity.ERROR and line.sort != Sort.ANCHOR:  # words of a signature may sound harmless
             return True
         assert voice.box is not None
@@ -262,7 +262,7 @@ class Boxes:
     def _worse(self, unit: Unit, line: Line) -> None:
         """Of a box the first line that sounds bad tells it, and only where none does the one that is known."""
         if unit.severity < Severity.ERROR and line.sort is not None:
-            heard = severity(line.words, line.told.level)
+            heard = severity(line.words, line.prefix.level)
             if heard >= Severity.ERROR:
                 unit.severity, unit.telling = heard, len(unit.lines) - 1
 

@@ -28,7 +28,7 @@ class Line:
     number: int
     text: str
     words: str
-    told: Prefix
+    prefix: Prefix
     sort: Sort | None
     key: int = 0
 
@@ -50,7 +50,7 @@ class Unit:
     aside: bool = False  # of a thread beside the main one: a program goes on, and ends well, without it
 
     @property
-    def told(self) -> Line:
+    def line(self) -> Line:
         return self.lines[self.telling]
 
 
