@@ -16,7 +16,6 @@ from .weights import INDEX
 
 if TYPE_CHECKING:
     from ..templates.cluster import Cluster
-    from .words import Asked
 
 _WORDS = texts("cluster_names")
 _PLACES = ("partition", "queue", "qos")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from maple_submit_filter.site.facts import Site
 
 from ..base.quantities import clock
-from ..base.slots import Slots, Unread
+from ..base.slots import Missing, Slot, Slots, Unread
 from .clauses import asides
 from .language.lexemes import Line
 from .language.vocabulary import listed, table, texts
@@ -65,6 +65,33 @@ class Left(NamedTuple):
     denied: bool = False
     value: str = ""
     aside: bool = False
+
+
+class Asked(NamedTuple):
+    """What a request says.
+
+    *slots*: only what stands there, each with the characters it was read from; `gpu`, `partition`, `queue` and `qos`
+    as said until `resolve` gives them the site's own names. *contradictions*: one clear line each. *wishes*: see
+    `WISHES`, `RANK_A_GPU`. *rest*: the words that were not understood. *ranks*: of the whole job, where they were said.
+    *gpu_kinds*: the node kinds of the site that fit the GPU said, where they are several (`resolve`).
+    *gpus_open*: nobody said whether the GPUs are a node's or the job's. *names*: words that may be names of the site.
+    *came_from*: the cluster that something is carried from. *left*: the words that no reading used. *doubts*: slots
+    that are spoken of and have no one value ("4 nodes", "2 nodes"; "I don't know how long"): each is asked for.
+    *doubted*: each of several values of such a slot.
+    """
+
+    slots: Slots
+    contradictions: tuple[str, ...] = ()
+    wishes: frozenset[str] = frozenset()
+    rest: str = ""
+    ranks: int | None = None
+    gpu_kinds: tuple[str, ...] = ()
+    gpus_open: bool = False
+    names: tuple[tuple[str, int, int], ...] = ()
+    came_from: str = ""
+    left: tuple[Left, ...] = ()
+    doubts: tuple[Missing, ...] = ()
+    doubted: tuple[Slot, ...] = ()
 
 
 def left(line: Line, spans: Sequence[tuple[int, int]]) -> tuple[Left, ...]:

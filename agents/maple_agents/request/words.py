@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from maple_submit_filter.launchers.registry import AGENTS
 
-from ..base.slots import NAMES, Missing, Name, Origin, Slot, Slots
+from ..base.slots import NAMES, Name, Origin, Slot, Slots
 from . import (
     arguments,
     clusters,
@@ -28,7 +28,7 @@ from .language import languages, lexemes
 from .language.lexemes import FROM, GPUS, RANKS, WISH, Line, Reading, counted, flowing
 from .language.words import Token, plain, tokens
 from .site_names import SiteNames
-from .unread import Left, apart, left
+from .unread import Asked, apart, left
 from .weights import Weighed, weigh
 
 if TYPE_CHECKING:

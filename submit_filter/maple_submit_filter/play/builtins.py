@@ -16,7 +16,7 @@ from .scene import Trail
 from .shell_state import Shell, Variable, bounded, joined, open_value
 
 if TYPE_CHECKING:
-    from .interpreter import Interpreter
+    from .scene import Player
 
 _SOFT_FILES = re.compile(
     rb"(^|/)(activate|conda\.sh|mamba\.sh|micromamba\.sh|\.?bashrc|\.?bash_profile|\.?profile|profile|setvars\.sh|"
@@ -24,11 +24,11 @@ _SOFT_FILES = re.compile(
 )
 _ASSIGNMENT = re.compile(rb"([A-Za-z_]\w*)(\+?)=")
 
-Builtin = Callable[["Interpreter", Simple, List[Text], Shell, Trail, Optional[Text]], Optional[int]]
+Builtin = Callable[["Player", Simple, List[Text], Shell, Trail, Optional[Text]], Optional[int]]
 
 
 def _declare(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     """export, declare, typeset, local, readonly: words are assignments and are not split."""
     command = argv[0].raw
@@ -58,7 +58,7 @@ def _declare(
 
 
 def _unset(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     for text in argv[1:]:
         if text.raw[:1] != b"-":
@@ -76,7 +76,7 @@ def _matched(pattern: bytes, shell: Shell) -> List[bytes]:
 
 
 def _set(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     for index, text in enumerate(argv[1:], 1):
         raw = text.raw
@@ -92,7 +92,7 @@ def _set(
 
 
 def _source(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     if len(argv) < 2:
         return None
@@ -119,7 +119,7 @@ def _named(path: Text) -> str:
 
 
 def _eval(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
 
     text = joined(tuple(argv[1:]))
@@ -147,19 +147,19 @@ def simple_bytes(simple: Simple, shell: Shell) -> bytes:
 
 
 def _exit(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     raise Leave
 
 
 def _return(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     raise Leave(function=True)
 
 
 def _break(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     """break and continue; outside of a loop bash goes on."""
     if not run.loops:
@@ -168,7 +168,7 @@ def _break(
 
 
 def _cd(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     """It is not known whether the folder is there."""
     working_folder.cd(shell, argv)
@@ -176,21 +176,21 @@ def _cd(
 
 
 def _pushd(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     working_folder.pushd(shell, argv)
     return None
 
 
 def _popd(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     working_folder.popd(shell, argv)
     return None
 
 
 def _read(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     _may_wait(run, trail)
     names = [text.raw for text in argv[1:] if text.raw[:1] != b"-"]
@@ -218,7 +218,7 @@ def _read(
 
 
 def _mapfile(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     _may_wait(run, trail)
     name = argv[-1].raw if len(argv) > 1 and argv[-1].raw[:1] != b"-" else b"MAPFILE"
@@ -230,7 +230,7 @@ def _mapfile(
 
 
 def _printf(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     if len(argv) > 3 and argv[1].raw == b"-v":
         printed = outputs.run([argv[0], *argv[3:]], None, shell, outputs.Machine(run.scene.allocation.nodes))
@@ -241,14 +241,14 @@ def _printf(
 
 
 def _echo(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     run.written(simple, argv, shell, given)
     return 0
 
 
 def _test(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     inner = argv[1:-1] if argv[0].raw == b"[" else argv[1:]
     if any(text.open for text in inner):
@@ -257,7 +257,7 @@ def _test(
 
 
 def _let(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     for text in argv[1:]:
         name, equals, rest = text.raw.partition(b"=")
@@ -272,7 +272,7 @@ def _let(
 
 
 def _shift(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     count = number(argv[1]) if len(argv) > 1 else 1
     gone = shell.positional[: count or 0]
@@ -288,7 +288,7 @@ def _name_of(texts: List[Text]) -> bytes:
 
 
 def _getopts(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     """Which option comes next is not followed; without arguments there is none."""
     for name in (argv[2].raw if len(argv) > 2 else b"", b"OPTARG", b"OPTIND"):
@@ -298,7 +298,7 @@ def _getopts(
 
 
 def _wait(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     run.scene.phase += 1
     _may_wait(run, trail)
@@ -306,7 +306,7 @@ def _wait(
 
 
 def _sleep(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     if sum(number(text) or BRIEFLY for text in argv[1:]) >= BRIEFLY:
         _may_wait(run, trail)
@@ -314,20 +314,20 @@ def _sleep(
 
 
 def _kill(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     run.scene.kills = run.scene.kills or not any(text.raw == b"-0" for text in argv[1:])
     return None
 
 
 def _trap(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     run.scene.trapped = True
     return 0
 
 
-def _may_wait(run: Interpreter, trail: Trail) -> None:
+def _may_wait(run: Player, trail: Trail) -> None:
     """Nothing that was begun in the background surely runs on; what a subshell beside waits for is its own."""
     if not trail.background:
         run.scene.beside.clear()
@@ -335,19 +335,19 @@ def _may_wait(run: Interpreter, trail: Trail) -> None:
 
 
 def _true(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     return 0
 
 
 def _false(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     return 1
 
 
 def _alias(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     for text in argv[1:]:
         shell.unsettle(of_alias(text.raw))
@@ -355,7 +355,7 @@ def _alias(
 
 
 def _nothing(
-    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     return None
 

@@ -12,9 +12,9 @@ from ..types.text import Text, plain
 from .shell_state import Place, Shell, Variable
 
 if TYPE_CHECKING:
-    from typing import Protocol, Sequence
+    from typing import Protocol, Sequence, Union
 
-    from .interpreter import Interpreter
+    from ..bash.nodes import CommandSub, ProcessSub, Simple
 
 MOST_COMMANDS = 20_000  # played through per job; beyond it the rest of the script is unread
 BYTES_OF_A_COMMAND = 64  # of text that a filter went through count like a command, so that time stays bounded
@@ -184,11 +184,41 @@ def _off_script(data: bytes) -> Text:
 
 if TYPE_CHECKING:
 
+    class Player(Protocol):
+        """What a builtin or a launcher needs of whoever plays the script."""
+
+        scene: Scene
+        loops: int
+
+        def script(self, source: Text, shell: Shell, trail: Trail) -> None:
+            """Play a script of its own."""
+
+        def text(self, source: Text, shell: Shell, trail: Trail) -> None:
+            """Play a script text in *shell*, which is changed."""
+
+        def key(self, simple: Simple, shell: Shell) -> Tuple[int, int]:
+            """Return what tells a command of the script from every other."""
+
+        def offset(self, shell: Shell, position: int) -> int:
+            """Return where a byte of what is played stands in the script."""
+
+        def remember(self, name: bytes, span: Span, shell: Shell) -> None:
+            """Note where a variable was given its value."""
+
+        def substitute(self, part: Union[CommandSub, ProcessSub], shell: Shell) -> Text:
+            """Return what a substitution stands for."""
+
+        def written(self, simple: Simple, argv: List[Text], shell: Shell, given: Optional[Text]) -> bool:
+            """Remember a file that is written; return whether that is all there was."""
+
     class Starter(Protocol):
         """What a launcher needs of whoever plays the script: it hands back its program, or the agent that it is."""
 
         scene: Scene
-        interpreter: Interpreter
+
+        @property
+        def interpreter(self) -> Player:
+            """Whoever plays the script."""
 
         def execute(self, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text] = None) -> None:
             """Start *argv* in the environment of *shell* (already what a child sees)."""

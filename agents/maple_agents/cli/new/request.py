@@ -16,7 +16,7 @@ from ...base.near_names import meant
 
 if TYPE_CHECKING:
     from maple_agents.ask.sites.this_site import Here
-    from maple_agents.request.words import Asked
+    from maple_agents.request.unread import Asked
     from maple_agents.templates.cluster import Cluster
 
 ONE_WORD = (
@@ -222,9 +222,10 @@ def _shown(text: str, lost: "tuple[Unread, ...]") -> "tuple[Unread, ...]":
 def _read(text: str, model: str) -> "Asked":
     """Return what the words say, by the grammar, and with a model what it found besides."""
     from maple_agents.request import words as request
+    from maple_agents.request.unread import Asked
 
     if not text:
-        return request.Asked(Slots())
+        return Asked(Slots())
     refusal = request.refusal(text)
     if refusal is not None:
         raise Complaint(refusal)
