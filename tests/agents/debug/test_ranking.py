@@ -314,3 +314,12 @@ def test_a_symptom_that_explains_the_cause_stays_beside_it(explains: str):
     slow = entry("watchdog", cause, role="symptom", says="a rank waited", explains=[explains])
     known = {**KNOWN, "slow": slow}
     assert cause in classes(event(1, "watchdog"), event(5, "boom there"), known=known)
+
+
+def test_the_best_of_what_an_entry_knows_counts() -> None:
+    """One that the process lived on after takes nothing from another that it did not."""
+    lived, died = event(3, "boom early", run=0), event(9, "boom late", run=1)
+    again = event(12, "something else", run=1)
+    rows, _ = ranked(matches([lived, died, again], KNOWN), KNOWN, {}, digest(lived, died, again))
+    (alone,), _ = ranked(matches([died], KNOWN), KNOWN, {}, digest(died))
+    assert [row.score for row in rows] == [alone.score]

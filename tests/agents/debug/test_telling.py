@@ -38,6 +38,7 @@ def test_the_first_and_the_last_error_are_known_for_what_they_are() -> None:
     assert [one["first of rank"] for one in told] == [0, 1, 1, 0]
     assert [one["last error"] for one in told] == [0, 0, 0, 1]
     assert [one["late"] for one in told] == pytest.approx([0, 1 / 3, 2 / 3, 1])
+    assert [features(at, *lines[:2])["late"] for at in (0, 1)] == [0, 1] and features(0, lines[0])["late"] == 0
 
 
 def test_an_exception_before_or_behind_is_counted() -> None:
