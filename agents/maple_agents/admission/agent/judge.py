@@ -12,7 +12,7 @@ import re
 import tokenize
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..names import Known, allowed, plain, said, same
+from ..names import Known, allowed, kept_value, plain, same
 from .samples import Claim
 
 AGREE = 2  # samples of the three
@@ -126,7 +126,7 @@ def _is_same(one: Claim, other: Claim) -> bool:
 
 def _is_possible(claim: Claim) -> bool:
     """Return whether the value is of the kind and size that its name wants."""
-    kept = said(Known(claim.name, 0), claim.value)
+    kept = kept_value(Known(claim.name, 0), claim.value)
     if kept is None or not allowed(claim.name, claim.value) or claim.name not in _WORDS:
         return False
     if claim.name == "precision":
