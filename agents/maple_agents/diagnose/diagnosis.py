@@ -46,7 +46,7 @@ def diagnose(
     rows, cascade = ranked(known_lines, known, given, digest)
     harmless = frozenset(match.event.place for match in known_lines if known[match.entry].role == "harmless")
     if _succeeded(given, digest, rows, harmless):
-        return Diagnosis(case, (_none(digest, given),), _told(cascade))
+        return Diagnosis(case, (_none(digest, given),), _evidence_of(cascade))
     quiet = frozenset(match.event.place for match in known_lines if known[match.entry].role in ("follows", "harmless"))
     causes = tuple(
         replace(cause, evidence=(*proving(known[cause.entry], case, decision), *cause.evidence))

@@ -11,7 +11,7 @@ from ..base.slots import Name, Origin, Slot, Slots
 from . import counts
 from .language.vocabulary import listed, texts
 from .phrases import KIND_X
-from .unread import is_account
+from .unread import Asked, is_account
 from .weights import INDEX
 
 if TYPE_CHECKING:

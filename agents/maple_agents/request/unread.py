@@ -71,8 +71,9 @@ class Asked(NamedTuple):
     """What a request says.
 
     *slots*: only what stands there, each with the characters it was read from; `gpu`, `partition`, `queue` and `qos`
-    as said until `resolve` gives them the site's own names. *contradictions*: one clear line each. *wishes*: see
-    `WISHES`, `RANK_A_GPU`. *rest*: the words that were not understood. *ranks*: of the whole job, where they were said.
+    as said until `resolve` gives them the site's own names. *contradictions*: one clear line each. *wishes*: those of
+    `templates/words/phrases.toml`, and `RANK_A_GPU`. *rest*: the words that were not understood. *ranks*: of the whole
+    job, where they were said.
     *gpu_kinds*: the node kinds of the site that fit the GPU said, where they are several (`resolve`).
     *gpus_open*: nobody said whether the GPUs are a node's or the job's. *names*: words that may be names of the site.
     *came_from*: the cluster that something is carried from. *left*: the words that no reading used. *doubts*: slots

@@ -46,34 +46,6 @@ _RANK_A_GPU = re.compile(
 )
 
 
-class Asked(NamedTuple):
-    """What a request says.
-
-    *slots*: only what stands there, each with the characters it was read from; `gpu`, `partition`, `queue` and `qos`
-    as said until `resolve` gives them the site's own names. *contradictions*: one clear line each. *wishes*: those of
-    `templates/words/phrases.toml`, and `RANK_A_GPU`. *rest*: the words that were not understood. *ranks*: of the whole
-    job, where they were said.
-    *gpu_kinds*: the node kinds of the site that fit the GPU said, where they are several (`resolve`).
-    *gpus_open*: nobody said whether the GPUs are a node's or the job's. *names*: words that may be names of the site.
-    *came_from*: the cluster that something is carried from. *left*: the words that no reading used. *doubts*: slots
-    that are spoken of and have no one value ("4 nodes", "2 nodes"; "I don't know how long"): each is asked for.
-    *doubted*: each of several values of such a slot.
-    """
-
-    slots: Slots
-    contradictions: tuple[str, ...] = ()
-    wishes: frozenset[str] = frozenset()
-    rest: str = ""
-    ranks: int | None = None
-    gpu_kinds: tuple[str, ...] = ()
-    gpus_open: bool = False
-    names: tuple[tuple[str, int, int], ...] = ()
-    came_from: str = ""
-    left: tuple[Left, ...] = ()
-    doubts: tuple[Missing, ...] = ()
-    doubted: tuple[Slot, ...] = ()
-
-
 def read(text: str, *, clusters: Sequence[SiteNames] | None = None) -> Asked:
     """Return what *text* says. *clusters*: those that can be named, None for all that have a site file.
 
