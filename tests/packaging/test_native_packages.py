@@ -1,7 +1,7 @@
-"""The .deb, whole: into a root of Debian without compiler and network, in front of sbatch, and out again.
+"""A package, whole: into a root of Debian without compiler and network, in front of sbatch, and out again.
 
-It takes `MAPLE_TEST_DEB`, a package of `make deb`, and `MAPLE_TEST_ROOT`, a folder that debootstrap has filled
-(`debootstrap --variant=minbase --include=python3 bookworm FOLDER`) for this test alone: minutes, and a mirror.
+It takes `MAPLE_TEST_PACKAGE`, one of `make deb rpm` (rpm here puts an .rpm there), and `MAPLE_TEST_ROOT`, that
+debootstrap has filled for this test alone (`debootstrap --variant=minbase --include=python3 bookworm FOLDER`): minutes.
 What needs neither is tested of the recipes themselves.
 """
 
@@ -17,7 +17,7 @@ import tomllib
 
 ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "packaging/native"
-DEB, FOLDER = os.environ.get("MAPLE_TEST_DEB"), os.environ.get("MAPLE_TEST_ROOT")
+PACKAGE, FOLDER = os.environ.get("MAPLE_TEST_PACKAGE"), os.environ.get("MAPLE_TEST_ROOT")
 JOB = """\
 #!/bin/bash
 #SBATCH --nodes=2
@@ -51,46 +51,49 @@ def test_the_pythons_of_the_tree_are_those_of_the_package() -> None:
     assert all(f"python{version}" in (NATIVE / "maple-hpc.spec").read_text() for version in built)
 
 
-@pytest.mark.skipif(not (DEB and FOLDER), reason="MAPLE_TEST_DEB and MAPLE_TEST_ROOT name a package and a root for it")
+@pytest.mark.skipif(
+    not (PACKAGE and FOLDER), reason="MAPLE_TEST_PACKAGE and MAPLE_TEST_ROOT name a package and a root for it"
+)
 def test_installed_used_and_removed() -> None:
     """No compiler, no network; root owns all; a wrong script is mended; what is gone is gone, and sbatch is sbatch."""
     root = Path(FOLDER or "")
 
     def run(line: str, code: int = 0) -> str:
-        words = [
-            "unshare",
-            "--net",
-            "--mount",
-            "--fork",
-            "--pid",
-            f"--mount-proc={root}/proc",
-            "chroot",
-            str(root),
-            "sh",
-            "-c",
-            line,
-        ]
+        alone = ["unshare", "--net", "--mount", "--fork", "--pid", f"--mount-proc={root}/proc"]
+        words = [*alone, "chroot", str(root), "sh", "-c", line]
         environ = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
         done = subprocess.run(words, capture_output=True, text=True, timeout=280, env=environ, check=False)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout
 
     def all_files() -> set[str]:
-        return set(run("find /opt /usr /etc -xdev").split("\n"))
+        aside = " -o ".join(f"-path /{folder} -prune" for folder in ("proc", "tmp", "var", "root"))
+        return set(run(f"find / -xdev {aside} -o -print").split("\n"))
 
     (root / "usr/local/bin/sbatch").write_text(SBATCH)
     (root / "usr/local/bin/sbatch").chmod(0o755)
     (root / "tmp/job.sh").write_text(JOB)
-    (root / "tmp/maple.deb").write_bytes(Path(DEB or "").read_bytes())
+    (root / "tmp/maple.deb").write_bytes(Path(PACKAGE or "").read_bytes())
+
+    def package(deb: str, rpm: str) -> None:
+        """Let the one program or the other do it; rpm knows no package of this root, so it cannot look for Python's."""
+        if (PACKAGE or "").endswith(".deb"):
+            run("dpkg " + deb)
+            return
+        words = ["rpm", "--root", str(root), "--nodeps", "--noplugins", *rpm.split()]
+        subprocess.run(words, check=True, capture_output=True, timeout=280)
+
     before = all_files()
-    run("! command -v gcc && ! command -v cc && dpkg -i /tmp/maple.deb")
+    run("! command -v gcc && ! command -v cc")
+    package("-i /tmp/maple.deb", f"-i {PACKAGE}")
     assert run("find /opt/maple /usr/bin/maple* ! -user root -o ! -group root") == ""
     path = "PATH=/opt/maple/bin:/usr/local/bin:$PATH"
     run(f"{path} maple admin install --prefix /opt/maple --bin /opt/maple/bin --site ncsa-delta --mode repair")
     assert run(f"cd /tmp && {path} sbatch job.sh") == "Submitted batch job 7\n"
     assert "--ntasks-per-node=1" in (root / "tmp/submitted").read_text()
-    run(f"{path} maple admin mode warn --prefix /opt/maple && dpkg -i /tmp/maple.deb")  # the same again: an upgrade
+    run(f"{path} maple admin mode warn --prefix /opt/maple")
+    package("-i /tmp/maple.deb", f"-U --force {PACKAGE}")  # the same again: an upgrade
     assert "warn" in run(f"{path} maple admin mode --prefix /opt/maple")
-    run("dpkg -r maple-hpc")
+    package("-r maple-hpc", "-e maple-hpc")
     assert all_files() - before == set()
     assert run(f"cd /tmp && {path} sbatch job.sh") and (root / "tmp/submitted").read_text() == JOB
