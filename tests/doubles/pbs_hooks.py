@@ -47,7 +47,7 @@ def run_hook(path: str, job: object, settings: Mapping[str, object], kind: int =
         accepted.append(True)
         raise SystemExit(0)
 
-    who = getattr(job, "requestor", "ann")
+    who = vars(job).get("requestor", "ann") if hasattr(job, "__dict__") else "ann"
     event = types.SimpleNamespace(type=kind, job=job, accept=accept, requestor=who)
     double: Any = types.ModuleType("pbs")
     double.event, double.JOBOBIT, double.LOG_DEBUG = lambda: event, OBIT, 1

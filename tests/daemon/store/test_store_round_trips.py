@@ -31,7 +31,7 @@ OUTCOMES = some.builds(
 )  # fmt: skip
 RECORDS = some.builds(
     Record, HASH, HASH, some.just(0), TIME, TEXT, NUMBER, NUMBER, TEXT, TEXT, WORDS, TEXT, TEXT, some.just(""), TEXT,
-    some.none(),
+    some.none(), reached=some.none(),  # kept by itself: `keep_reached`
 )  # fmt: skip
 USERS = itertools.count(1)  # one for each example, so that all have one store
 few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
