@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.progress import real_trainings
-from tests.agents.progress.fragments import KEYS, fragments, public, read, told, traps, wrong
+from tests.agents.progress.fragments import KEYS, blind, fragments, judged, public, read, told, traps, wrong
 from tests.agents.progress.lies import believed, transcripts
 from tests.agents.progress.made import SHAPES, moment, seen
 from tests.agents.progress.test_reading_ends import MEASURE, lines
@@ -61,6 +61,16 @@ def test_progress_fragments(tmp_path: Path) -> None:
     found = [(one, told(read(one.text, tmp_path)).get("total")) for one in traps()]
     made_up = [one.name for one, total in found if total is not None and total != one.wanted.get("total")]
     table("traps", ("traps", "totals made up"), [(len(found), len(made_up))])
+
+
+def test_progress_blind(tmp_path: Path) -> None:
+    """Fragments that were labelled without sight of the code."""
+    right, cases = Counter[str](), 0
+    for one, _ in blind():
+        found = judged(one, tmp_path)
+        cases += 1
+        right.update(key for key, value in found.items() if value)
+    table("blind fragments, of %d" % cases, ("value", "right"), sorted(right.items()))
 
 
 def test_progress_made_trainings(tmp_path: Path) -> None:

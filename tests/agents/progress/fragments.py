@@ -14,6 +14,7 @@ from maple_agents.progress.values import Progress
 
 CASES = Path(__file__).parents[2] / "cases" / "progress"
 TRAPS = "traps.toml"
+BLIND = Path(__file__).parents[2] / "cases" / "blind-progress"
 NOW = 1_790_000_000.0
 KEYS = ("step", "total", "epoch", "loss", "speed", "unit")
 
@@ -83,3 +84,43 @@ def wrong(one: Fragment, folder: Path) -> dict[str, tuple[Any, Any]]:
     found = told(read(one.text, folder))
     keys = [key for key in KEYS if key != "epoch" or key in one.wanted]
     return {key: (one.wanted.get(key), found.get(key)) for key in keys if one.wanted.get(key) != found.get(key)}
+
+
+# The blind set: fragments labelled without sight of the code.
+
+JUDGED = ("step", "total", "speed", "loss")
+_NEAR = 1e-3
+_UNITS = {"step": "it", "iter": "it", "iters": "it", "steps": "it", "update": "it", "updates": "it", "sec": "s"}
+_UNITS.update({"img": "samples", "images": "samples", "image": "samples", "tok": "tokens"})
+
+
+def blind() -> Iterator[tuple[Fragment, bool]]:
+    """Yield every fragment of the blind sets, and whether a number in it only looks like a total."""
+    for path in sorted(BLIND.glob("*.toml")):
+        of_traps = [case.get("trap", False) for case in tomllib.loads(path.read_text("utf-8"))["case"]]
+        yield from zip(_of(path), of_traps)
+
+
+def judged(one: Fragment, folder: Path) -> dict[str, bool]:
+    """Return which of the judged values are told as labelled; what is not labelled must not be told.
+
+    A speed is right in any spelling of its unit, and within a thousandth. *all*: step, total and speed. *invented*: a
+    total that the label does not have, the product of epochs and the steps of one too.
+    """
+    found = told(read(one.text, folder))
+    right = {key: _same(one.wanted.get(key), found.get(key)) for key in JUDGED}
+    right["speed"] = right["speed"] and _unit(one.wanted.get("unit")) == _unit(found.get("unit"))
+    right["all"] = right["step"] and right["total"] and right["speed"]
+    right["invented"] = found.get("total") is not None and not right["total"]
+    return right
+
+
+def _same(wanted: float | None, said: float | None) -> bool:
+    if wanted is None or said is None:
+        return wanted is said
+    return math.isclose(wanted, said, rel_tol=_NEAR)
+
+
+def _unit(unit: str | None) -> str:
+    above, _, below = (unit or "").partition("/")
+    return "%s/%s" % (_UNITS.get(above, above), _UNITS.get(below, below))
