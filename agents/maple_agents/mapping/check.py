@@ -58,7 +58,8 @@ def judged(plan: LaunchPlan, source: bytes, machine: Machine) -> tuple[Judged, .
 def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine) -> Judged:
     said, placed = sizes.read(step.program), placement.placement(step, b"RANK" in plan.assigned)
     if isinstance(placed, Unplaced):
-        return Judged(step.line, None, None, None, (), _why(placed, said), said)
+        wide = tuple(_too_large(step, said, machine)) if said is not None else ()
+        return Judged(step.line, None, None, None, wide, _why(placed, said), said)
     world = len(placed.seats)
     mesh, experts = (said.dense(world), said.experts(world)) if said is not None else (None, None)
     job = _Job(step, placed, machine, said or sizes.sizes_of(""), mesh, experts)
@@ -93,6 +94,33 @@ class _Job(NamedTuple):
         return here / there if here and there else None
 
 
+def _too_large(step: Step, said: Sizes, machine: Machine) -> Iterator[Finding]:
+    """Yield that a tensor axis has more parts than a node has GPUs: it crosses nodes in whatever order ranks are.
+
+    Expert and context axes are left alone: many are dealt over nodes on purpose.
+    """
+    room, size = machine.hardware.gpus, said.sizes.get(TENSOR, 1)
+    if room and size > room and not _wide_domain(machine) and placement.starts_ranks(step):
+        says = f"{CALLED[TENSOR]} groups of {size} cross nodes, in whatever order ranks are dealt"
+        yield Finding("groups", step.line, says, f"a node has {_gpus(room)}", _fitting(size, room))
+
+
+def _gpus(count: int) -> str:
+    return f"{count} GPUs" if count > 1 else "one GPU"
+
+
+def _fitting(size: int, room: int) -> str:
+    """Return how many of the parts would stay on a node, "" where only one does."""
+    fits = max(one for one in range(1, room + 1) if size % one == 0)
+    return f"{fits} parts stay on a node" if fits > 1 else ""
+
+
+def _wide_domain(machine: Machine) -> bool:
+    """Return whether direct links go beyond a node, as in a rack of NVL72."""
+    hardware = machine.hardware
+    return bool(hardware.domain and hardware.gpus and hardware.domain > hardware.gpus)
+
+
 def _why(unplaced: Unplaced, said: Sizes | None) -> str:
     """Return why ranks are not known; where they would be with static rendezvous and it matters, how."""
     if unplaced.static and said is not None:
@@ -113,7 +141,7 @@ def _of_groups(job: _Job, mesh: Mesh) -> Iterator[Finding]:
             cause = _distribution(job.step)
             yield Finding("groups", job.step.line, says, cause, "-m block keeps it on one", job.ratio(best))
             return
-        if name == TENSOR:
+        if name == TENSOR and not _wide_domain(job.machine):
             yield _too_wide(job, of, says)
             return
     mixed = _mixed(job, mesh, best)

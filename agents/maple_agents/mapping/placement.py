@@ -67,6 +67,11 @@ def placement(step: Step, renumbered: bool = False) -> Placement | Unplaced:
     return seats if seats is not None else Unplaced("which rank runs on which node is not known")
 
 
+def starts_ranks(step: Step) -> bool:
+    """Return whether a line surely starts the ranks of one world, wherever each of them runs."""
+    return not step.maybe and not step.unknown and is_rank(step) and len(step.groups) == 1 and not step.breaches
+
+
 def block(nodes: int, each: int) -> Placement:
     """Return ranks that fill one node after the other."""
     return Placement(tuple(Seat(rank, rank // each, rank % each, rank % each) for rank in range(nodes * each)), "block")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import glob
 
+from maple_agents.mapping.check import judged
+from maple_agents.mapping.topology import Hardware, Machine
 from maple_submit_filter.answer.decision import decide
+from maple_submit_filter.types.submission import Submission
 
 from tests.agents.mapping.cases import GENERIC, cases, found, of_mapping
 from tests.reality.asked import site, submission
@@ -36,6 +39,19 @@ def test_right_mappings_are_left_alone() -> None:
     """Also those of which nothing can be known."""
     said = {case.name: _of_rules(found(case)) for case in cases("right")}
     assert len(said) >= 30 and not {name: one for name, one in said.items() if one}
+
+
+def test_no_group_is_too_wide_where_direct_links_leave_the_node() -> None:
+    """As in a rack of NVL72: the same script is told of where the domain is the node."""
+    case = next(one for one in cases("wrong") if one.name == "rendezvous-of-wide-groups")
+    asked = Submission("slurm", (b"sbatch", b"job.sh"), case.script, "file", b"job.sh", b"/work", 1000, {})
+    plan = decide(asked, site(case.site), None).plan
+    assert plan is not None
+    said = {
+        domain: [one.findings for one in judged(plan, case.script, Machine(Hardware(gpus=4, domain=domain)))]
+        for domain in (None, 4, 72)
+    }
+    assert said[None] == said[4] != [()] and said[72] == [()]
 
 
 def test_right_and_tricky_scripts_of_the_tree_are_left_alone() -> None:

@@ -102,7 +102,7 @@ class Node(Fact):
     *cores_allocatable*, *memory_allocatable_gib*: the most that a job can ask for, where the system keeps some.
     *threads_default*: of a core, for a job that says nothing of threads.
     *gpu_cores*: the cores near each device, from device 0 on: "48-63".
-    *gpu_domain*: devices that are joined by links of their own, where these do not join all of the node.
+    *gpu_domain*: devices that are joined by links of their own, where these join less, or more, than a node.
     """
 
     gpus: Count | None = None
