@@ -90,6 +90,7 @@ def test_a_bar_that_went_on_is_life(tmp_path):
 
 
 @pytest.mark.parametrize("last, is_end", [
+    ("job ended with 1 at Fri Nov 24 2023 10:15:33", False), ("run exited with 2, after 3 h", False),
     ("run ended with 126", False), ("job finished with code 1.", False), ("training completed, status: 7", False),
     ("training finished with 4 GPUs", True), ("run ended with 0", True), ("job finished with exit code 0", True),
     ("exit codes 0 0 0 0", True), ("epilog: exit codes 0 0 1 0", False), ("results copied, job ends with 0", True),

@@ -73,7 +73,8 @@ _EARLY = re.compile(
 )
 _NOT = re.compile(
     r"\b(?:not|n't|never|without|incomplete|unsuccessful|fail|failed|failure|error|cannot|unable|abort|killed"
-    r"|partial)|\b(?:with|code|status|rc)[ :=]+[1-9]\d{0,2}[\s.)'\"]*$",  # "run ended with 126", of `set -x`
+    r"|partial)"  # "run ended with 126", of `set -x`
+    r"|\b(?:with|code|status|rc)[ :=]+[1-9]\d{0,2}(?=[\s.,;)'\"]*$|[\s,;(]+(?:at|on|after)\b)",
     re.I,
 )
 _OF = re.compile(r"(?:epochs?|steps?|iter\w*)\D{0,4}(\d+)\s*(?:/|of)\s*(\d+)", re.I)
