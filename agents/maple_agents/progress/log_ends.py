@@ -9,14 +9,15 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from ..diagnose.read.units.prefixes import Labels, labels, prefix
-from . import tails
+from . import key_values, tails
 from .alarms import alarms
 from .course import course
 from .estimate import estimate
 from .formats import Formats
-from .recognition import Lines, Sign
+from .recognition import Lines, Sign, seconds_of
 from .tails import Window
 from .values import Announced, Mark, Observation, Progress, Reading, Run, Total
 
@@ -65,10 +66,29 @@ def read(path: str, formats: Formats, rank: int | None = None, name: str = "") -
     with source.file:
         first = tails.head(source)
         tail = _end(source, first, Lines(shown, source.modified, formats), formats)
-    is_long = any(isinstance(line, Observation) for line in tail)  # then the beginning tells of totals alone
-    known = formats.once() if is_long else formats
-    begun = _of_window(first, Lines(shown, source.modified, known), known, MOST_PIECES)
-    return _reading(shown, [*begun, *tail], rank, source.modified, source.bytes)
+        is_long = any(isinstance(line, Observation) for line in tail)  # then the beginning tells of totals alone
+        known = formats.once() if is_long else formats
+        begun = _of_window(first, Lines(shown, source.modified, known), known, MOST_PIECES)
+        rows = [_with_speed(line) for line in (*begun, *tail)]
+        if not any(isinstance(line, Observation) and line.step is not None for line in rows):
+            rows += _unknown(source, first, shown)
+    return _reading(shown, rows, rank, source.modified, source.bytes)
+
+
+def _with_speed(line: Sign) -> Sign:
+    """Return a line of steps with the speed that it tells in words that its format does not know."""
+    if not isinstance(line, Observation) or line.step is None or line.speed is not None or line.label:
+        return line
+    speed = key_values.speed_in(line.text)
+    return replace(line, speed=speed, step_seconds=line.step_seconds or seconds_of(speed)) if speed else line
+
+
+def _unknown(source: tails.Opened, first: Window, shown: str) -> list[Observation]:
+    """Return what stands in the end of a file of whose lines no format tells a step."""
+    last = next(tails.blocks(source, len(first.data)), None)
+    windows = tails.numbered(source, first, [last]) if last is not None else [first]
+    every = (piece for window in windows for piece in tails.pieces(window, (b"",)))
+    return key_values.observations(islice(every, MOST_PIECES), shown, source.modified)
 
 
 def _end(source: tails.Opened, first: Window, lines: Lines, formats: Formats) -> list[Sign]:

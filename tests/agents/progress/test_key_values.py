@@ -1,0 +1,57 @@
+"""Lines of keys and values of programs that no format knows."""
+
+from __future__ import annotations
+
+import pytest
+from maple_agents.progress.key_values import observations
+from maple_agents.progress.tails import Piece
+from maple_agents.progress.values import Observation
+
+from tests.agents.progress.fragments import Fragment, blind, traps
+
+
+def _read(text: str) -> list[Observation]:
+    pieces = [Piece(line.encode(), at, at, True) for at, line in enumerate(text.replace("\r", "\n").split("\n"), 1)]
+    return observations(pieces, "log", 1.79e9)
+
+
+@pytest.mark.parametrize("one", [*traps(), *(one for one, is_trap in blind() if is_trap)], ids=str)
+def test_alone_it_tells_no_total_of_a_trap(one: Fragment) -> None:
+    """Without any format before it, what only looks like a total stays none."""
+    assert {line.steps for line in _read(one.text)} <= {None, one.wanted.get("total")}
+
+
+@pytest.mark.parametrize(
+    ("text", "step", "total"),
+    [
+        ("Update 100 of 900 | cost 2.1\nUpdate 200 of 900 | cost 2.0\nUpdate 300 of 900 | cost 1.9", 300, 900),
+        ("Schritt 1.100 von 9.000 – Verlust 0,41\nSchritt 1.200 von 9.000 – Verlust 0,40", 1200, 9000),
+        ('{"update": 7, "loss": 1.5}\n{"update": 8, "loss": 1.4}', 8, None),
+        ("Update 1,200 of 9,000: cost 2.0\nUpdate 1,300 of 9,000: cost 1.9", 1300, 9000),
+        ("update 3/8 cost 2\nupdate 4/8 cost 2\nupdate 1/8 cost 2\nupdate 2/8 cost 2", 2, None),
+        ("Epoch 2\nupdate 3/8 cost 2\nupdate 4/8 cost 2", 4, None),
+        ("batch 3/8 cost 2\nbatch 4/8 cost 2", 4, None),
+        ("update 3/8 cost 2\nupdate 4/9 cost 2", 4, None),
+        ("update 9/8 cost 2\nupdate 10/8 cost 2", 10, None),
+    ],
+)
+def test_a_counter_beside_a_loss(text: str, step: int, total: int | None) -> None:
+    """The total is told where it can be no epoch's, and does not change."""
+    found = _read(text)[-1]
+    assert (found.step, found.steps) == (step, total)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "step 4/10 cost 2.0",
+        "step 4/10 cost 2.0\nstep 4/10 cost 2.0",
+        "Step 4/10 : RUN make\nStep 5/10 : RUN make install",
+        "[valid] update 4/10 cost 2.0\n[valid] update 5/10 cost 2.0",
+        "micro step 4/8 cost 2.0\nmicro step 5/8 cost 2.0",
+        "step 4/10.5 cost 2.0\nstep 5.5 cost 2.0",
+    ],
+)
+def test_what_is_not_believed(text: str) -> None:
+    """One line, a counter that stands still, one without a loss, another's, and a number with a fraction."""
+    assert _read(text) == []
