@@ -176,6 +176,21 @@ def doubts(line: Line, readings: Mapping[str, Reading]) -> Iterator[Missing]:
         yield Missing("nodes", "the request says a multiple of another number; say how many nodes")
 
 
+_HELD = (
+    r"(?:each|every|per|a|our|the|1) node(?: \w+){0,4} (?:has|have|holds|comes with|got)(?: (?:only|just))?"
+    r" (?P<n>\d+) (?:gpu|GPU)"
+)
+
+
+def overfull(line: Line, counts: Counts) -> Iterator[str]:
+    """Yield one line where more GPUs are asked for than the request itself says that its nodes have."""
+    for match in line.find(_HELD):
+        held = int(line.words[line.group(match, "n")[0]].lex)
+        most = counts.gpus_per_node or -(-(counts.gpus_total or counts.gpus or 0) // (counts.nodes or 10**6))
+        if most > held:
+            yield "%s on a node, but the request says that a node has %d" % (_many(most, "GPU"), held)
+
+
 def counts_said(readings: dict[str, Reading]) -> Counts:
     """Return the counts among the readings."""
     names = {

@@ -19,6 +19,12 @@ _HALF = (
     ("half", "an", "hour"),
     ("half", "a", "day"),
     ("an", "hour"),
+    ("the", "full", "hour"),
+    ("a", "full", "hour"),
+    ("a", "full", "day"),
+    ("the", "whole", "hour"),
+    ("a", "whole", "hour"),
+    ("a", "whole", "day"),
     ("a", "day"),
     ("a", "week"),
     ("quarter", "of", "an", "hour"),
@@ -72,8 +78,9 @@ def _duration(words: Sequence[Token], at: int) -> tuple[int, int]:
     for form in _HALF:
         if tuple(word.text for word in words[at : at + len(form)]) == form or tuple(lexes[: len(form)]) == form:
             seconds = int(_SECONDS[form[-1]] * (0.5 if form[0] == "half" else 0.25 if form[0] == "quarter" else 1))
-            if form[0] in ("a", "an") and lexes[len(form) : len(form) + 3] == ["and", "a", "half"]:
-                return int(seconds * 1.5), len(form) + 3
+            part, more = _fraction(words, at + len(form)) if form[0] in ("a", "an") else (0.0, 0)
+            if more:
+                return int(seconds * (1 + part)), len(form) + more
             return (0, 0) if form in (("a", "day"), ("a", "week")) and _repeats(words, at) else (seconds, len(form))
     seconds, taken, unit = 0, 0, 10**9
     while True:
@@ -110,9 +117,28 @@ def _amount(words: Sequence[Token], at: int) -> tuple[int, int, int]:
     unit = _unit(word) if word is not None else 0
     if value is None or not unit:
         return 0, 0, 0
-    if not half and [token.lex for token in words[at + extra + 1 : at + extra + 4]] == ["and", "a", "half"]:
-        return int((value + 0.5) * unit), extra + 4, unit
-    return int(round((value + (0.5 if half else 0)) * unit)), extra + 1, unit
+    part, more = (0.5, 0) if half else _fraction(words, at + extra + 1)
+    return int(round((value + part) * unit)), extra + 1 + more, unit
+
+
+_PARTS = {"half": 0.5, "quarter": 0.25, "quarters": 0.25}
+
+
+def _fraction(words: Sequence[Token], at: int) -> tuple[float, int]:
+    """Return what is added behind a unit, and its words, (0, 0) for none: "and a half", "and three quarters".
+
+    Without an article it ends the item: "4 hours and half the GPUs" adds nothing.
+    """
+    lexes = [word.lex for word in words[at : at + 3]] + ["", "", ""]
+    if lexes[0] != "and":
+        return 0.0, 0
+    if lexes[2] in _PARTS and lexes[1] in ("a", "1", "3"):
+        return _PARTS[lexes[2]] * (3 if lexes[1] == "3" else 1), 3
+    ends = at + 2 >= len(words) or words[at + 2].kind == SIGN or lexes[2] in _FRACTION_ENDS
+    return (_PARTS[lexes[1]], 2) if lexes[1] in _PARTS and ends else (0.0, 0)
+
+
+_FRACTION_ENDS = ("for", "on", "with", "using", "at", "please", "in", "under")
 
 
 def _unit(word: Token) -> int:

@@ -18,7 +18,7 @@ _SLOTS = {
     "queue": "queue",
     "qos": "qos",
 }
-_VALUE = re.compile(r"[\"'`*_(<\[]*(?P<value>[\w][\w.+-]*[\w]|\w)")
+_VALUE = re.compile(r"[\"'`*_(<\[]*(?P<value>(?:[\w][\w.+-]*[\w]|\w)(?:@[a-z]\w{2,7}(?![\w.@]))?)")
 _HOSTILE = re.compile(r"[\"'`(<\[]*[^\s,]*(?:[$`|&<>\\{}]|;\S|\.\./)")
 _LINK = re.compile(
     r"[\"'*_)]*(?:[ \t]*(?P<sign>:=|=>|=|:|->|#)[\"'*_]*|[ \t]+(?:(?P<is>is|called|named|will "

@@ -30,8 +30,8 @@ _APART, _LEADS_TO, _PROSE, _UNITS = (listed(_WORDS[name]) for name in ("apart", 
 _LED = listed(_WORDS["led"])  # also prose ("debug output"), but a place where "in" leads to it
 _OF_PLACES = ("queue", "partition", "qos")
 _GPU_WORDS, _GOES_ON = listed(_WORDS["of_gpus"]), listed(_WORDS["goes_on"])
-_DENIALS, _COUNTED, _LEADS, _WAITS, _LENGTHS, _OF_TIME = (
-    listed(_WORDS[name]) for name in ("denials", "counted", "leads", "waits", "lengths", "of_time")
+_DENIALS, _COUNTED, _LEADS, _WAITS, _LENGTHS, _OF_TIME, _FRACTIONS = (
+    listed(_WORDS[name]) for name in ("denials", "counted", "leads", "waits", "lengths", "of_time", "fractions")
 )
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(?=\s|=|$)")
 _PLACE = re.compile(r"(?:~|\.{1,2})?/[\w.~/-]*\w|\$\{?\w+.*|[\w.+-]+@[\w.-]+")
@@ -220,6 +220,8 @@ def _judged(left: Left, slots: Slots, site: Site) -> Iterator[Unread]:
         known = any(name in slots for name in _ALIKE.get(slot, (slot,)))
         value = left.value if left.value.isdigit() else ""
         yield Unread(left.near) if known else Unread(left.near, slot, value, stops=True)
+    elif left.lex in _FRACTIONS and DURATION in left.before:  # it touches what was read: "4 hours and half the way"
+        yield Unread(left.near, "walltime", stops=True)
     elif left.lex in _OF_TIME and "walltime" not in slots:
         yield Unread(left.text, "walltime", stops=True)
     elif left.text.lower() in _LENGTHS:
@@ -248,6 +250,14 @@ def _place(left: Left, slots: Slots, site: Site) -> Unread | None:
     return Unread(left.text, rows[0].selector, rows[0].name, stops=other)
 
 
+_QUOTED = re.compile(r"[«“„][ \t]*(?P<word>[\w.+-]*\w)[ \t]*[»”“]")
+
+
+def _in_value(quoted: re.Match[str], slots: Slots) -> bool:
+    """Tell whether a quoted word is, or is a part of, what was read."""
+    return any(quoted["word"].lower() in str(slot.value).lower() for slot in slots.values())
+
+
 _CHUNK = re.compile(r"[^\s,;()\"'`|，。；：、（）]+")
 
 
@@ -258,6 +268,9 @@ def missed(text: str, slots: Slots, known: Sequence[Unread], site: Site) -> Iter
     """
     places = {row.name.lower() for row in site.partitions if not row.routed} - (_PROSE - _LED)
     words = {*" ".join(unread.text for unread in known).lower().split(), *(str(slot.value) for slot in slots.values())}
+    for quoted in _QUOTED.finditer(text):  # who puts a word in quotes means it
+        if not words & {quoted["word"].lower(), quoted["word"]} and not _in_value(quoted, slots):
+            yield Unread(quoted["word"])
     for match in _CHUNK.finditer(text):
         word = match[0].rstrip(".:!?")
         name = word.lower().lstrip(":")
@@ -300,6 +313,8 @@ def is_item(left: Left, exactly: bool = False) -> bool:
 
 def _corrects(left: Left) -> bool:
     """Tell whether a number stands behind a word that takes back or adds to another: "make it 8", "after job 12"."""
+    if left.before[-2:] in (("no", ","), ("not", ",")):
+        return True  # "4 nodes ... no, three would do"
     if left.text.isalpha() and left.behind and left.behind[0] not in _ENDS:
         return False  # "make it one proper script"
     if left.behind[:1] in (("a",), ("an",), ("the",), ("into",)):

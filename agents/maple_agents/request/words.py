@@ -184,7 +184,7 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
         readings.setdefault(name, bare._replace(name=name))
         counted = counts.counts_said(readings)
     counted, dropped = _of_agents(readings, counted)
-    wrong += counts.contradictions(counted)
+    wrong += [*counts.contradictions(counted), *counts.overfull(line, counted)]
     _rank_slot(readings, counted)
     _gpu_slot(readings)
     slots = Slots(_slot(reading, text) for reading in readings.values() if reading.name in NAMES)
