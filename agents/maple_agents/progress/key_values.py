@@ -33,7 +33,7 @@ _AHEAD = re.compile(
     re.I,
 )
 _BEHIND = re.compile(
-    r"(?<![\w./,-])(?:\d+-)?(?P<step>\d+(?:\.\d+)?k|%s)\s?(?P<key>%s)\b(?:/(?P<total>\d+(?:\.\d+)?k|%s)(?P=key)\b)?"
+    r"(?<![\w./,-])(?:\d{1,15}-)?(?P<step>\d{1,15}(?:\.\d{1,15})?k|%s)\s?(?P<key>%s)\b(?:/(?P<total>\d{1,15}(?:\.\d{1,15})?k|%s)(?P=key)\b)?"
     r"(?!\s*/)" % (_COUNT, _KEYS, _COUNT),
     re.I,
 )
@@ -43,7 +43,7 @@ _ELSE = re.compile(
     r"\b(?:val(?:id(?:ation|ating)?)?|eval(?:uation|uating)?|test(?:ing)?|dev|token\w*ing|download\w*|prepar\w*|micro|inner|accum\w*|warm-?up)\b",
     re.I,
 )
-_VALUE = r"[-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?"
+_VALUE = r"[-+]?\d[\d,]{0,20}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?"
 _LOSS = re.compile(
     r"(?<![\w/])(?<!val )(?<!valid )(?<!eval )(?<!test )(?<!validation )[\"']?(?:train(?:ing)?[_/ ])?(?:total_)?"
     r"(?:[a-z]*loss|cost|xent|verlust|perte)[\"']?\s*[:=]?\s*(%s|nan|[-+]?inf)(?![\w%%])" % _VALUE,

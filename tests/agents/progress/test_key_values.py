@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from maple_agents.progress.key_values import observations
 from maple_agents.progress.tails import Piece
@@ -55,3 +57,11 @@ def test_a_counter_beside_a_loss(text: str, step: int, total: int | None) -> Non
 def test_what_is_not_believed(text: str) -> None:
     """One line, a counter that stands still, one without a loss, another's, and a number with a fraction."""
     assert _read(text) == []
+
+
+@pytest.mark.parametrize("line", ["1" * 4000, "1,234" * 800, "loss step " * 400, " " * 4000])
+def test_a_long_line_costs_little(line: str) -> None:
+    """Digits, blanks and words without an end are searched once."""
+    began = time.process_time()
+    _read("\n".join([line] * 10))
+    assert time.process_time() - began < 1
