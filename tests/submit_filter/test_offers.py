@@ -56,16 +56,18 @@ def offered(job: Job, case: str) -> Optional[bytes]:
     return made.script if made is not None else None
 
 
-def test_a_limit_is_cut_where_that_is_the_one_thing_to_change() -> None:
-    """And no other QOS is the obvious one."""
+def test_a_limit_is_cut_only_behind_the_places_that_take_it() -> None:
+    """The first of these loses nothing; the others and the shorter limit are offered after it."""
     job = Job(b"debug", b"04:00:00")
-    assert offered(job, "several-qos-take-it") == job._replace(time=b"00:30:00").script()
+    assert offered(job, "several-qos-take-it") == job._replace(qos=b"regular").script()
+    (told,) = decided(job.script(), here("several-qos-take-it")).findings
+    assert [fix.says for fix in told.fixes] == ["--qos=regular", "--qos=premium", "--time=00:30:00"]
 
 
 def test_a_limit_is_not_cut_beside_another_change() -> None:
-    """It is said instead, with the names of those that take it; the other change waits with it."""
+    """The first place that takes it is offered with it, and the names of all are said."""
     job = Job(b"debug", b"04:00:00", waits=b"1")
-    assert offered(job, "several-qos-take-it") is None
+    assert offered(job, "several-qos-take-it") == job._replace(qos=b"regular", waits=b"2").script()
     decision = decided(job.script(), here("several-qos-take-it"))
     (told,) = [one for one in decision.findings if one.code == "MPL206"]
     assert told.help == "these QOS take it: regular, premium"

@@ -91,6 +91,9 @@ def test_every_repair_in_the_tree_starts_the_worlds_that_were_declared() -> None
         "wrong/world-size-too-small": [(5, [2], [4])],
         "MPL108/two-breaks": [(4, [2, 2], [8])],  # the words behind the break say four workers and two nodes
         "MPL314/a-dash": [(3, [1, 1], [4, 4])],  # the long dash hid the number
+        "MPL314/a-command-that-was-not-quoted": [
+            (5, [1, 1], [8])
+        ],  # bash -c took its first word alone: no option was read
         "MPL321/a-line-in-quotes": [(5, [2], [8])],  # the quotes hid torchrun: two tasks of no program
     }
 
