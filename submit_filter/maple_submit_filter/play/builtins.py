@@ -320,10 +320,15 @@ def _kill(
     return None
 
 
+# What a script may run a trap at without a signal from outside, which none waits for that has ended.
+_AT_THE_END = frozenset((b"EXIT", b"SIGEXIT", b"0", b"DEBUG", b"ERR", b"RETURN", b"CHLD", b"SIGCHLD"))
+
+
 def _trap(
     run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
-    run.scene.trapped = True
+    signals = {text.raw.upper() if text.literal else b"EXIT" for text in argv[2:]}
+    run.scene.trapped = run.scene.trapped or len(argv) < 3 or bool(signals & _AT_THE_END)
     return 0
 
 

@@ -247,8 +247,18 @@ def _no_worse(before: State, after: State, loops: bool = False) -> bool:
     if before.job.script.refused:
         return True  # a text that sbatch does not take was not understood to begin with
     lines = [{step.line for step in state.plan.steps} for state in (before, after)]
-    same = lines[0] == lines[1] if loops else len(after.plan.steps) == len(before.plan.steps)
+    same = lines[0] == lines[1] if loops else len(after.plan.steps) + _joined(before, after) == len(before.plan.steps)
     return same and len(after.plan.unread) <= len(before.plan.unread)
+
+
+def _joined(before: State, after: State) -> int:
+    """Return how many launch lines have become the rest of the one above, which goes on there."""
+    went_on = {
+        line for step in after.plan.steps for line in range(step.line + 1, line_of(after.job.source, step.span.end) + 1)
+    }
+    return sum(step.line in went_on for step in before.plan.steps) - sum(
+        step.line in went_on for step in after.plan.steps
+    )
 
 
 def shown(state: State, before: State) -> bool:

@@ -62,7 +62,8 @@ def _by_plan(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
 
 def _let_in(runner: str, flag: str, step: Step, job: Job) -> Tuple[Fix, ...]:
     """Say the flag behind the command of the runner, where the launch line has both words."""
-    words = rb"(?<![\w/.-])%s[ \t]+(?:\S+[ \t]+)*?(?:exec|run)(?![\w-])" % re.escape(runner.split()[0].encode())
+    names = b"|".join(_RUNNERS) if runner.encode() in _RUNNERS else re.escape(runner.split()[0].encode())
+    words = rb"(?<![\w.-])(?:%s)[ \t]+(?:\S+[ \t]+)*?(?:exec|run)(?![\w-])" % names
     match = re.compile(words).search(job.source, step.span.start, step.span.end)
     edit = Edit(Span(match.end(), match.end()), b" --" + flag.encode(), "MPL701") if match is not None else None
     return (Fix((edit,), Safety.ASK, "add --" + flag),) if edit is not None else ()

@@ -17,6 +17,7 @@ _LOAD = re.compile(rb"(?m)^[ \t]*(?:module[ \t]+(?:load|add|swap|restore|reset|u
 _BACK = re.compile(
     rb"(?m)^[ \t]*(?:module[ \t]+(?:restore|reset)|ml[ \t]+(?:restore|reset))\b|\b(?:source|eval)\b|^[ \t]*\.[ \t]"
 )
+_SAID = re.compile(rb"\b(?:echo|printf|e?grep)\b[^|;&\n()`]*")  # words that are printed or looked for load nothing
 
 
 @rule("MPL407", "module purge takes the scheduler's commands away", "slurm")
@@ -35,7 +36,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not purges or not used or purges[-1].end() > used[0]:
         return
     last = purges[-1]
-    between = job.source[last.end() : used[0]]
+    between = _SAID.sub(b"", job.source[last.end() : used[0]])
     if re.search(rb"(?m)^[^#\n]*(?<![\w/.-])%s(?![\w.-])" % re.escape(module), between) or _BACK.search(between):
         return
     if any(b"$" in module for module in _LOAD.findall(between)) and re.search(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, List, NamedTuple, Optional, Set, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from ...bash import nodes
 from ...bash.parser import parse
@@ -13,7 +13,7 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 
 _OPTION = rb"(?=[ \t]*(?:--?[A-Za-z]|[\w./${}-]{1,200}\.py\b))"
-_BLANKS = re.compile(rb"(?<!\\)(?:\\\\)*\\([ \t]+)\n" + _OPTION)
+_BLANKS = re.compile(rb"(?<!\\)(?:\\\\)*\\([ \t]+)\n(?=[ \t]*[^\s#])")
 _COMMENTS = re.compile(rb"(?<!\\)(?:\\\\)*\\\n((?:[ \t]*#[^\n]*\n)+)" + _OPTION)
 
 
@@ -39,11 +39,20 @@ def cut_lines(plan: LaunchPlan, job: Job, code: str) -> List[Cut]:
     breaks = [*_blanks(source, code), *_comments(source, code)] if plan.steps and job.script.is_shell else []
     if not breaks:
         return []
-    options = _commands_like_options(parse(source))
-    out = ((_begun(cut, plan, source), cut) for cut in breaks if cut.rest in options)
+    commands = _commands(parse(source))
+    begun = ((_begun(cut, plan, source), cut) for cut in breaks)
     return [
-        Cut(step, cut.what, cut.at, cut.edits) for step, cut in out if step is not None and _wanted(cut, step, source)
+        Cut(step, cut.what, cut.at, cut.edits)
+        for step, cut in begun
+        if step is not None
+        and cut.rest in commands
+        and (starts_nothing(step) or (commands[cut.rest] and _wanted(cut, step, source)))
     ]
+
+
+def starts_nothing(step: Step) -> bool:
+    """Return whether the program of a launch line is a blank, so whatever stands behind was meant for it."""
+    return bool(step.program) and not step.program[0].strip(b" \t") and step.program_span is not None
 
 
 def _wanted(cut: _Break, step: Step, source: bytes) -> bool:
@@ -84,9 +93,9 @@ def _begun(cut: _Break, plan: LaunchPlan, source: bytes) -> Optional[Step]:
     return step if b"\n" not in between else None
 
 
-def _commands_like_options(program: nodes.Program) -> Set[int]:
-    """Return where the commands begin whose name begins as an option does, or ends as a script's."""
-    out: Set[int] = set()
+def _commands(program: nodes.Program) -> Dict[int, bool]:
+    """Return where commands begin, and whether their name begins as an option does, or ends as a script's."""
+    out: Dict[int, bool] = {}
     stack: List[object] = [program]
     while stack:
         node = stack.pop()
@@ -94,8 +103,8 @@ def _commands_like_options(program: nodes.Program) -> Set[int]:
             first = node.words[0].parts[0] if node.words[0].parts else None
             last = node.words[0].parts[-1] if first is not None else None
             option = isinstance(first, nodes.Literal) and first.text[:1] == b"-"
-            if option or (isinstance(last, nodes.Literal) and last.text.endswith(b".py")):
-                out.add(node.words[0].span.start)
+            script = isinstance(last, nodes.Literal) and last.text.endswith(b".py")
+            out[node.words[0].span.start] = option or script
         if isinstance(node, tuple):
             stack.extend(part for part in node if isinstance(part, tuple))
     return out

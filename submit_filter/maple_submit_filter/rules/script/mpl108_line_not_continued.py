@@ -23,16 +23,17 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: srun python train.py \\, then # --debug \\, then --epochs 3
     Right: nothing behind the backslash, and no comment between the lines
     Why:   the shell starts the first half alone, and then looks for a command named --epochs. Where the first half
-           names no script, it cannot run, and is repaired; otherwise Maple asks first, because the job has run
-           without these options.
+           names no script or program, it cannot run, and is repaired; otherwise Maple asks first, because the job has
+           run without these options.
     """
     if not _may_be_cut(job.source):
         return
-    from .continuation import cut_lines  # few scripts pay for its expressions
+    from .continuation import cut_lines, starts_nothing  # few scripts pay for its expressions
 
     for cut in cut_lines(plan, job, CODE):
         if not cut.step.maybe:
-            safe = any(breach.kind == breach_kinds.NO_SCRIPT for breach in cut.step.breaches)
+            unscripted = any(breach.kind == breach_kinds.NO_SCRIPT for breach in cut.step.breaches)
+            safe = unscripted or starts_nothing(cut.step)
             fix = Fix(cut.edits, Safety.SAFE if safe else Safety.ASK, "continue the line")
             says = "%s ends the launch line, so the options after it are not read"
             yield Finding(CODE, says % cut.what, cut.at, True, fixes=(fix,))
