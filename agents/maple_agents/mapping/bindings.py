@@ -6,24 +6,26 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.types.launch_plan import Step
 
+from . import pins
 from .placement import Placement
 from .topology import Hardware, cores
 
 _LIST = re.compile(r"(?:v(?:erbose)?,|q(?:uiet)?,)?(list|map_cpu|mask_cpu):([0-9a-fA-Fx,:*-]+)\Z")
-_PIN = re.compile(
-    r"(?:\btaskset\s+(?:-a\s+)?(?:-c|-ac|--cpu-list)|\bnumactl\s+(?:-\S+\s+)*?(?:-C|--physcpubind))[\s=]+"
-    r"(?P<cores>\d{1,4}(?:-\d{1,4})?(?:,\d{1,4}(?:-\d{1,4})?)*)(?=\s)"
-)
 
 
 class Binding(NamedTuple):
-    """*of*: the cores of each rank of a node, by local rank. *said*: as it is written. *alike*: all have the same."""
+    """*of*: the cores of each rank of a node, by local rank. *said*: as it is written. *alike*: all have the same.
+
+    *share*: CPUs that one rank asks for, 0 not known.
+    """
 
     of: tuple[frozenset[int], ...]
     said: str
     alike: bool = False
+    share: int = 0
 
 
 class Flaw(NamedTuple):
@@ -47,8 +49,7 @@ def binding(step: Step, placed: Placement, source: bytes) -> Binding | None:
             listed = _listed(match[1], match[2])
             said = f"--{option.name}={text}"
             return Binding(tuple(listed[rank % len(listed)] for rank in range(each)), said) if listed else None
-    pinned = _pinned(source[step.span.start : step.span.end])
-    return Binding((pinned[0],) * each, pinned[1], True) if pinned is not None else None
+    return _pinned(source[step.span.start : step.span.end].decode("utf-8", "replace"), step, each)
 
 
 def _listed(kind: str, text: str) -> list[frozenset[int]]:
@@ -77,10 +78,19 @@ def _mask(text: str) -> frozenset[int]:
     return frozenset(bit for bit in range(number.bit_length()) if number >> bit & 1)
 
 
-def _pinned(line: bytes) -> tuple[frozenset[int], str] | None:
-    """Return the cores that `taskset -c` or `numactl -C` of a launch line gives to every rank alike."""
-    match = _PIN.search(line.decode("utf-8", "replace"))
-    return (cores(match["cores"]), match[0].strip()) if match is not None else None
+def _pinned(line: str, step: Step, each: int) -> Binding | None:
+    """Return the cores that words in front of the program give each rank; an agent's hold for all its workers."""
+    agent = step.workers_per_task is not None or step.links[-1].name in AGENTS
+    listed = [pins.pinned(line, local, () if agent else pins.LOCAL) for local in range(each)]
+    try:
+        of = tuple(cores(one) for one in listed if one is not None)
+    except ValueError:
+        return None
+    if len(of) < each:
+        return None
+    alike = len(set(of)) == 1
+    share = min((one.cpus or 0 for one in step.groups[0].processes), default=0) if not agent else 0
+    return Binding(of, pins.written(line), alike, share)
 
 
 def flaws(bound: Binding, placed: Placement, hardware: Hardware) -> Iterator[Flaw]:
@@ -95,7 +105,7 @@ def flaws(bound: Binding, placed: Placement, hardware: Hardware) -> Iterator[Fla
 def _shared(bound: Binding) -> Flaw | None:
     for one, first in enumerate(bound.of):
         others = [rank for rank, listed in enumerate(bound.of) if rank != one and listed & first]
-        if first and others and (not bound.alike or len(first) < len(bound.of)):
+        if first and others and (not bound.alike or len(first) < len(bound.of) or len(first) <= bound.share):
             ranks = (one, *others)
             common = sorted(first & bound.of[others[0]])
             return Flaw("shared", ranks, f"local ranks {_some(ranks)} are bound to the same cores ({_some(common)})")
@@ -105,7 +115,10 @@ def _shared(bound: Binding) -> Flaw | None:
 def _far(bound: Binding, placed: Placement, hardware: Hardware) -> Iterator[Flaw]:
     """Yield one flaw with every rank of a node that is bound near another GPU, and not near its own."""
     near = hardware.near
-    gpus = {seat.local: seat.gpu for seat in placed.seats if seat.node == 0}
+    seats = [seat for seat in placed.seats if seat.node == 0]  # by rank, and so by task; all may call themselves 0
+    gpus = dict(enumerate(seat.gpu for seat in seats))
+    if len({seat.local for seat in seats}) == len(seats):
+        gpus = {seat.local: seat.gpu for seat in seats}
     known = len(near) > 1 and len(set(near)) > 1
     far = []
     for local, listed in enumerate(bound.of if known else ()):
