@@ -101,6 +101,7 @@ def test_the_json_has_the_stable_shape(maple, decided, job):
                 "safety": "safe",
                 "proven": True,
                 "asks_for": None,
+                "elsewhere": [],
             },
             {
                 "code": "MPL210",
@@ -110,6 +111,7 @@ def test_the_json_has_the_stable_shape(maple, decided, job):
                 "safety": "tell",
                 "proven": False,
                 "asks_for": "account",
+                "elsewhere": [],
             },
         ],
         "plan": {

@@ -22,7 +22,7 @@ class Group(click.Group):
     ) -> tuple[Optional[str], Optional[click.Command], list[str]]:
         name = args[0]
         if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
-            hint = meant(name, self.list_commands(ctx)) or _below(self, ctx, name)
+            hint = _below(self, ctx, name) or meant(name, self.list_commands(ctx))
             ctx.fail("%s: there is no such command%s" % (name, "; " + hint if hint else ""))
         return super().resolve_command(ctx, args)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maple_agents.request.words import read
+from maple_agents.request.words import RANK_A_GPU, read
 
 SITES = {
     "vista": "tacc-vista",
@@ -77,15 +77,16 @@ def test_an_option_that_takes_several_values_ends_where_the_next_item_begins(
 
 
 @pytest.mark.parametrize(
-    ("words", "ranks"),
+    ("words", "wished"),
     [
-        ("jax train.py, 2 nodes, one process per gpu, 4 GPUs per node, 2h", 4),
-        ("2 nodes with 4 GPUs each, JAX, 1 rank for each GPU, train.py", 4),
-        ("jax train.py, 2 nodes, 4 GPUs per node, 2h", None),
-        ("ddp train.py, 2 nodes, one process per gpu, 4 GPUs per node, 2h", None),
+        ("jax train.py, 2 nodes, one process per gpu, 4 GPUs per node, 2h", True),
+        ("2 nodes with 4 GPUs each, JAX, 1 rank for each GPU, train.py", True),
+        ("jax train.py, 2 nodes, 4 GPUs per node, 2h", False),
+        ("ddp train.py, 2 nodes, one process per gpu, 4 GPUs per node, 2h", True),
     ],
 )
-def test_a_process_for_each_gpu_is_said_where_it_is_not_done_anyway(words, ranks):
-    """JAX has one on a node that takes all GPUs; what trains with a rank a GPU needs no number."""
-    slots = read(words).slots
-    assert slots.number("ranks_per_node") == ranks and slots.number("gpus_per_node") == 4
+def test_a_process_for_each_gpu_is_a_wish_and_no_number(words, wished):
+    """The paradigm decides what comes of it: JAX has one process on a node that takes all GPUs, unless this is said."""
+    request = read(words)
+    assert (RANK_A_GPU in request.wishes) == wished
+    assert request.slots.number("ranks_per_node") is None and request.slots.number("gpus_per_node") == 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Optional, Tuple
+from typing import Iterator, Optional, Set, Tuple
 
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
@@ -47,8 +47,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _by_plan(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     """Yield that ranks that take GPUs run in a container that has none, however the line came about."""
-    if any(name in job.source for name in _SET) or _stands_there(plan, job):
-        return
+    if any(name in job.source for name in _SET) or _stands_there(plan, job) or _vendors(plan) == {"intel"}:
+        return  # the device files of Intel's GPUs come with /dev
     for step in plan.steps:
         takes = any(process.binds_gpu for group in step.groups for process in group.processes)
         for runner, options in step.images if takes and not step.maybe else ():
@@ -75,8 +75,12 @@ def _stands_there(plan: LaunchPlan, job: Job) -> bool:
     return wanted is not None and any(_is_given_none(step, plan, job, wanted) for step in plan.steps)
 
 
+def _vendors(plan: LaunchPlan) -> Set[str]:
+    return {kind.gpu_vendor for kind in plan.allocation.node_kinds if kind.gpus != 0}
+
+
 def _wanted(plan: LaunchPlan) -> Optional[Tuple[str, ...]]:
-    vendors = {kind.gpu_vendor for kind in plan.allocation.node_kinds if kind.gpus != 0}
+    vendors = _vendors(plan)
     return _FLAG.get(next(iter(vendors))) if len(vendors) == 1 else None
 
 
