@@ -5,9 +5,10 @@ from __future__ import annotations
 import pwd
 from collections.abc import Iterable
 
+from maple_agents.forecast.asked import scaling
 from maple_agents.forecast.lineages import Lineages
 from maple_agents.forecast.needs import Forecast, NoForecast, forecast
-from maple_agents.forecast.runs import SCALING, Asked, Run, Work
+from maple_agents.forecast.runs import Asked, Run, Work
 from maple_submit_filter.types.job_records import Version
 
 from ..store.protocol import Store
@@ -51,7 +52,7 @@ class Knowledge:
         asked = Asked("", waiting.name, waiting.folder, waiting.submitted, waiting.limit)
         version = self._version(waiting)
         if version is not None:
-            asked = asked._replace(version=version.script_hash, work=Work(_scaling(version)))
+            asked = asked._replace(version=version.script_hash, work=Work(scaling(version.values)))
             runs = self._with_values(version, runs)
         return forecast(asked, Lineages(runs))
 
@@ -64,7 +65,7 @@ class Knowledge:
         by_hash = {each.script_hash: each for each in self._store.versions(version.uid, version.lineage)}
         for run in runs:
             known = by_hash.get(run.asked.version)
-            work = run.asked.work._replace(values=_scaling(known)) if known is not None else run.asked.work
+            work = run.asked.work._replace(values=scaling(known.values)) if known is not None else run.asked.work
             yield run._replace(asked=run.asked._replace(work=work))
 
 
@@ -73,7 +74,3 @@ def _user(uid: int) -> str:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return str(uid)
-
-
-def _scaling(version: Version) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((value.name, value.value) for value in version.values if value.name in SCALING))

@@ -245,12 +245,17 @@ def tune(mapping: str, hosts: str, topology: str, most: int) -> None:
 
 def _kept(folder: str, name: str, text: str) -> None:
     path = os.path.join(folder, name)
+    _new(path, text, "name another folder")
+    click.echo(printable(f"  written: {path}"))
+
+
+def _new(path: str, text: str, remedy: str) -> None:
+    """Write a file where none was; what the system refuses is said with the *remedy*."""
     try:
         with open(path, "x") as file:
             file.write(text)
     except OSError as error:
-        raise Complaint(f"{path}: {error.strerror}", "name another folder") from error
-    click.echo(printable(f"  written: {path}"))
+        raise Complaint(f"{path}: {error.strerror}", remedy) from error
 
 
 def _judged(
@@ -288,12 +293,7 @@ def _scene(asked: "Asked", line: "Judged", told: "Told") -> Any:
 def _written(asked: "Asked", line: "Judged", told: "Told", name: str) -> None:
     from ...mapping.picture import svg
 
-    text = svg(_scene(asked, line, told), f"{asked.name}:{line.line}")
-    try:
-        with open(name, "x") as file:
-            file.write(text)
-    except OSError as error:
-        raise Complaint(f"{name}: {error.strerror}", "name a new file") from error
+    _new(name, svg(_scene(asked, line, told), f"{asked.name}:{line.line}"), "name a new file")
     click.echo(printable(f"written: {name}"))
 
 
