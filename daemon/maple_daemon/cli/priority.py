@@ -94,10 +94,13 @@ def on(path: str, bound: int, patience: float, every: float, reference: float, t
 @_asking
 def off(path: str) -> None:
     """Switch it off, and take all points back from jobs that still wait."""
+    from ..priority import table
+
     path = _settings_file(path)
     now = _read(path)
     _write(path, now.model_copy(update={"on": False}))
     if now.table:
+        table.remove(Path(now.table))
         click.echo("off: further jobs get no points; those of queued jobs count until job_sort_formula is unset:")
         click.echo("    qmgr -c 'unset server job_sort_formula'")
     else:

@@ -47,8 +47,3 @@ def factor(seconds: float | None, size: int, waited: float, bounds: Bounds) -> i
         begins = -max(-1.0, min(1.0, doublings / DOUBLINGS))
     rises = 2.0 * max(0.0, waited) / bounds.patience
     return round(min(1.0, begins + rises) * STEPS / 2) * 2 * bounds.most // STEPS
-
-
-def begin(seconds: float | None, size: int, bounds: Bounds) -> int:
-    """Return the points that it begins with, before it has waited."""
-    return factor(seconds, size, 0.0, bounds)

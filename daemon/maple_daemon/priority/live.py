@@ -42,12 +42,17 @@ class Live:
             signal.signal(number, self._stop)
         notify("READY=1")
         while not self._stopped.is_set():
-            switch = self._read()
-            self._attempt(switch)
+            switch = self.once()
             notify("WATCHDOG=1")
             self._stopped.wait(switch.every if switch.on else min(IDLE, switch.every))
         self._attempt(Switch())
         log().info("stopped")
+
+    def once(self) -> Switch:
+        """Look at the switch and do what it says; return it."""
+        switch = self._read()
+        self._attempt(switch)
+        return switch
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self._stopped.set()
@@ -65,7 +70,7 @@ class Live:
                 self._was_on = True
                 self._order(switch)
             elif self._was_on:
-                self._reset()
+                self._reset(switch.table)
                 self._said = ""
         except (SchedulerError, OSError) as error:
             self._say(str(error))
@@ -74,8 +79,10 @@ class Live:
         """Do what there is to do once: points for Slurm's jobs, or the table for PBS."""
         if self._knowledge is None:
             self._knowledge = Knowledge(open_store(self._settings.store, create=False))
+        if self._table not in ("", switch.table):
+            table.remove(Path(self._table))
+        self._table = switch.table
         if switch.table:
-            self._table = switch.table
             log().info("a table", jobs=table.write(Path(switch.table), self._knowledge, switch.bounds))
         else:
             done = self._rounds.once(self._knowledge, switch.bounds, time.time())
@@ -88,14 +95,16 @@ class Live:
         except StoreError as error:
             self._knowledge = None
             self._say(str(error))
-            self._reset()
+            self._reset(switch.table)
         else:
             self._said = ""
 
-    def _reset(self) -> None:
-        """On PBS the table goes; on Slurm the points that were given."""
-        if self._table:
-            table.remove(Path(self._table))
+    def _reset(self, named: str) -> None:
+        """On PBS the table goes, the one that is *named* or that was written; on Slurm the points that were given."""
+        places = {named, self._table} - {""}  # named alone: one that was killed has left it
+        if places:
+            for place in places:
+                table.remove(Path(place))
             self._table, self._was_on = "", False
             return
         taken_back = self._rounds.reset()

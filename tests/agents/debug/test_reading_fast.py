@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from maple_agents.base.needed_text import needed
 from maple_agents.diagnose.read import Limits, digest, literals, progress, read, severity, templates
-from maple_agents.diagnose.read.templates import Screened, needed
+from maple_agents.diagnose.read.templates import SHORTEST, Screened
 from maple_agents.diagnose.read.units.prefixes import Speaker, bracketed, last_rows, numbered, speaker
 from maple_agents.diagnose.values import LogFile
 
@@ -50,7 +51,7 @@ PATTERNS = {
 @pytest.mark.parametrize(("pattern", "wanted"), PATTERNS.items(), ids=list(PATTERNS))
 def test_what_a_match_needs(pattern: str, wanted: set[str]) -> None:
     """Literals that may be left out, or stand in one alternative alone, promise nothing."""
-    assert needed(pattern) == wanted
+    assert needed(pattern, 0, SHORTEST) == wanted
 
 
 def test_letters_that_are_the_same_only_to_an_expression() -> None:

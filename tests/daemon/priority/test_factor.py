@@ -7,7 +7,7 @@ import math
 import random
 
 import pytest
-from maple_daemon.priority.factor import Bounds, begin, factor
+from maple_daemon.priority.factor import Bounds, factor
 
 BOUNDS = Bounds(most=1000, patience=3600.0, reference=60.0)
 
@@ -15,9 +15,9 @@ BOUNDS = Bounds(most=1000, patience=3600.0, reference=60.0)
 @pytest.mark.parametrize("size", [1, 4, 64])
 def test_less_work_stands_before_more(size: int) -> None:
     """Twice the seconds, or twice the GPUs, never stand before the half."""
-    points = [begin(seconds, size, BOUNDS) for seconds in (1, 10, 60, 600, 6_000, 600_000)]
+    points = [factor(seconds, size, 0.0, BOUNDS) for seconds in (1, 10, 60, 600, 6_000, 600_000)]
     assert points == sorted(points, reverse=True) and points[0] > points[-1]
-    assert begin(120.0, size, BOUNDS) == begin(60.0, 2 * size, BOUNDS)
+    assert factor(120.0, size, 0.0, BOUNDS) == factor(60.0, 2 * size, 0.0, BOUNDS)
 
 
 def test_the_bound_is_kept() -> None:
@@ -28,8 +28,8 @@ def test_the_bound_is_kept() -> None:
 
 def test_a_job_of_which_nothing_is_known_begins_in_the_middle() -> None:
     """As one with the reference's work."""
-    assert begin(None, 8, BOUNDS) == 0 == begin(60.0, 1, BOUNDS)
-    assert begin(30.0, 1, BOUNDS) > 0 > begin(120.0, 1, BOUNDS)
+    assert factor(None, 8, 0.0, BOUNDS) == 0 == factor(60.0, 1, 0.0, BOUNDS)
+    assert factor(30.0, 1, 0.0, BOUNDS) > 0 > factor(120.0, 1, 0.0, BOUNDS)
 
 
 def test_after_the_patience_all_stand_at_the_bound() -> None:

@@ -10,10 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from maple_agents.forecast.runs import Asked, Run
+from maple_daemon.base.settings import Settings
+from maple_daemon.cli.priority import priority
 from maple_daemon.priority import table
-from maple_daemon.priority.factor import Bounds, begin
+from maple_daemon.priority.factor import Bounds, factor
 from maple_daemon.priority.knowledge import Knowledge
+from maple_daemon.priority.live import Live
+from maple_daemon.priority.switch import Switch
 from maple_daemon.store import open_store
 
 from tests.doubles.pbs_hooks import HookJob, run_hook
@@ -52,7 +57,7 @@ def written(path: Path, **seconds: float) -> Path:
 )
 def test_a_job_begins_where_the_daemon_would_put_it(tmp_path: Path, seconds: float, select: str, size: int) -> None:
     """The hook has no library of ours, so it counts by itself: both come to the same."""
-    assert points(written(tmp_path / "t", train=seconds), select=select) == begin(seconds, size, BOUNDS)
+    assert points(written(tmp_path / "t", train=seconds), select=select) == factor(seconds, size, 0.0, BOUNDS)
 
 
 def test_nothing_foretold_is_no_points(tmp_path: Path) -> None:
@@ -90,6 +95,24 @@ def test_the_table_holds_what_the_store_knows(tmp_path: Path) -> None:
     assert table.write(path, Knowledge(store), BOUNDS) == 1
     store.close()
     assert path.stat().st_mode & 0o777 == 0o600
-    assert points(path, user=ME) == begin(20.0, 8, BOUNDS)
+    assert points(path, user=ME) == factor(20.0, 8, 0.0, BOUNDS)
     assert table.remove(path) and not table.remove(path)
     assert points(path, user=ME) is None
+
+
+def test_the_table_of_one_that_was_killed_goes_too(tmp_path: Path) -> None:
+    """Switched off while the process was down: the next one has not written it, and takes it away all the same."""
+    path, switch = written(tmp_path / "left", train=5.0), tmp_path / "priority.json"
+    switch.write_text(Switch(on=False, every=0.2, table=str(path)).model_dump_json())
+    assert not Live(Settings(store=str(tmp_path / "memory.db")), switch).once().on
+    assert not path.exists()
+
+
+def test_switched_off_the_table_goes_at_once(tmp_path: Path) -> None:
+    """Whether or not the process runs."""
+    path, config = tmp_path / "forecasts.json", str(tmp_path / "daemon.toml")
+    Path(config).touch()
+    runner = CliRunner()
+    assert runner.invoke(priority, ["on", "--config", config, "--pbs-table", str(path)]).exit_code == 0
+    written(path, train=5.0)
+    assert runner.invoke(priority, ["off", "--config", config]).exit_code == 0 and not path.exists()

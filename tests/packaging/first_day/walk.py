@@ -74,9 +74,11 @@ class Walk:
         return said
 
     def history_tells(self, name: str, word: str) -> None:
-        """Wait until the history of a script holds the word."""
+        """Wait until the history of a script, or of all of them, holds the word."""
         until = time.monotonic() + 60
-        while word not in (found := self.run("maple", "history", name)[1]):  # it may not be looked at yet
+        while word not in (
+            found := self.run("maple", "history", *filter(None, [name]))[1]
+        ):  # it may not be looked at yet
             assert time.monotonic() < until, found
             time.sleep(0.5)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
 
+from ...base.needed_text import needed
 from .literals import automaton
 
 # Expressions of many alternatives, tried only where they can match: most lines hold no literal of any alternative.
@@ -19,7 +18,7 @@ class Screened:
     def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:
         self.expression = re.compile(pattern, flags)
         self.any_case = bool(flags & re.I)
-        self.literals = needed(pattern, flags)
+        self.literals = needed(pattern, flags, SHORTEST)
         small = {literal.lower() if self.any_case else literal for literal in self.literals}
         self._find = automaton(tuple(sorted(literal.encode() for literal in small))) if small else None
 
@@ -36,45 +35,6 @@ class Screened:
                 return True
             text = text.lower()
         return bool(self._find(text.encode("utf-8", "surrogatepass")))
-
-
-def needed(pattern: str, flags: int = 0) -> frozenset[str]:
-    """Return literals one of which stands in every text that *pattern* matches; none where that cannot be promised."""
-    from re import _parser as parser  # type: ignore[attr-defined]  # of CPython 3.11 and later
-
-    return _longest(list(parser.parse(pattern, flags))) or frozenset()
-
-
-def _longest(tree: list[Any]) -> frozenset[str] | None:
-    """Return, of the sets of literals one of which must stand in a match, that whose shortest one is longest."""
-    sets = [literals for literals in _sets(tree) if min(map(len, literals)) >= SHORTEST]
-    return max(sets, key=lambda literals: (min(map(len, literals)), -len(literals)), default=None)
-
-
-def _sets(tree: list[Any]) -> Iterator[frozenset[str]]:
-    text = ""
-    for operator, argument in tree:
-        if str(operator) == "LITERAL":
-            text += chr(argument)
-            continue
-        if text:
-            yield frozenset((text,))
-        text = ""
-        if inner := _inside(str(operator), argument):
-            yield inner
-    if text:
-        yield frozenset((text,))
-
-
-def _inside(operator: str, argument: Any) -> frozenset[str] | None:
-    if operator == "SUBPATTERN" and not argument[1]:  # no flags of its own
-        return _longest(list(argument[-1]))
-    if operator == "BRANCH":
-        parts = [_longest(list(branch)) for branch in argument[1]]
-        return frozenset().union(*(part for part in parts if part)) if all(parts) else None
-    if operator in ("MAX_REPEAT", "MIN_REPEAT") and argument[0] >= 1:
-        return _longest(list(argument[2]))
-    return None
 
 
 _FAULT = (

@@ -6,10 +6,10 @@ The stable names of causes and of kinds of fixes: programs may rely on them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
-from typing import Any, Literal, NamedTuple, Union
+from typing import Literal, NamedTuple, Union
 
+from ...base.needed_text import needed
 from .conditions import Wanted
 
 CLASSES = (
@@ -112,8 +112,6 @@ class Meaning(NamedTuple):
     script: list[str] = []
 
 
-# Pieces of text that every match of a regular expression holds: a search for them is cheap, one for it is not.
-
 SHORTEST = 4  # letters of a literal that is worth searching for in a line
 _ANY_CASE = re.compile(r"\(\?[a-zA-Z]*i")
 
@@ -125,51 +123,12 @@ def literals(pattern: str) -> frozenset[str]:
     Of an expression that ignores case they are in small letters, and stand in the text so (`str.casefold`). Raises
     `re.error` where the pattern is no regular expression.
     """
-    from re import _parser as parser  # type: ignore[attr-defined]  # of CPython 3.11 and later
-
     if _ANY_CASE.search(pattern) and not ignores_case(pattern):
         return frozenset()  # in parts of it alone
-    words = _best(list(parser.parse(pattern))) or set()
-    return frozenset(word.casefold() for word in words) if ignores_case(pattern) else frozenset(words)
+    words = needed(pattern, 0, SHORTEST)
+    return frozenset(word.casefold() for word in words) if ignores_case(pattern) else words
 
 
 def ignores_case(pattern: str) -> bool:
     """Return whether the whole of an expression ignores case."""
     return pattern.startswith("(?i)")
-
-
-def _best(tree: list[Any]) -> set[str] | None:
-    """Return the choice whose shortest literal is longest; None: nothing can be promised."""
-    choices = [choice for choice in _choices(tree) if choice and min(map(len, choice)) >= SHORTEST]
-    return max(choices, key=lambda choice: (min(map(len, choice)), -len(choice)), default=None)
-
-
-def _choices(tree: list[Any]) -> Iterator[set[str]]:
-    text = ""
-    for operator, argument in tree:
-        name = str(operator)
-        if name == "LITERAL":
-            text += chr(argument)
-            continue
-        if text:
-            yield {text}
-            text = ""
-        yield from _inside(name, argument)
-    if text:
-        yield {text}
-
-
-def _inside(name: str, argument: Any) -> Iterator[set[str]]:
-    if name == "SUBPATTERN":
-        best = _best(list(argument[-1]))
-    elif name == "BRANCH":
-        parts = [_best(list(branch)) for branch in argument[1]]
-        best = set().union(*(part or set() for part in parts)) if all(parts) else None
-    elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and argument[0] >= 1:
-        best = _best(list(argument[2]))
-    elif name == "ATOMIC_GROUP":
-        best = _best(list(argument))
-    else:
-        best = None
-    if best:
-        yield best
