@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -536,6 +537,20 @@ def test_what_comes_to_light_behind_a_mistake_is_named(maple, tmp_path):
     said = maple("check", "waits.sh", "--site", "generic-slurm").out
     assert "if you accept every suggested change (sbatch and qsub ask you on a terminal):" in said
     assert "changed too, for what is wrong then: MPL304 (maple explain MPL304)" in said
+
+
+def test_what_stays_wrong_behind_the_changes_on_offer_is_named(maple, tmp_path):
+    """A limit is never cut beside another change, so no submission asks, and the page does not say that one would."""
+    script = (
+        b"#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=4 -p gpuA100x4 -A abcd-delta-gpu --ntasks-per-node=1 --mem=64g\n"
+    )
+    script += b"#SBATCH --time=72:00:00\nexport MASTER_ADDR=localhost\nsrun torchrun --nnodes=2 --nproc_per_node=8 "
+    script += b"--rdzv-backend=c10d --rdzv-endpoint=$MASTER_ADDR:29500 train.py\n"
+    (tmp_path / "long.sh").write_bytes(script)
+    said = maple("check", "long.sh", "--site", "ncsa-delta").out
+    assert "what the suggested changes would make of it together (at submission nobody is asked about them):" in said
+    still = re.search(r"still wrong then: MPL206 .*; a way of its own: (\d)\n", said)
+    assert still and f"  {still[1]}. MPL206 --time=48:00:00" in said
 
 
 TWO_WAYS = (

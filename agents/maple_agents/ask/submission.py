@@ -27,7 +27,8 @@ COMMANDS = {"slurm": b"sbatch", "pbs": b"qsub"}
 class Answer(NamedTuple):
     """What was asked, and what the engine says of it. *name* is the script as people call it.
 
-    *offers*: every way on offer, the decision's own first. *policy*: the modes of the installation whose facts hold.
+    *offers*: every way on offer, the decision's own first. *asks*: whether a submission on a terminal asks about that
+    one. *policy*: the modes of the installation whose facts hold.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Answer(NamedTuple):
     decision: "Decision"
     known_by: str = ""  # from where it is known which site this is, as a phrase
     offers: "Tuple[Rewritten, ...]" = ()
+    asks: bool = True
     policy: "Optional[Policy]" = None
     is_here: bool = True  # whether it would be submitted here
 

@@ -27,6 +27,7 @@ OFF = re.compile(rb"^[ \t]*#[ \t]*maple:[ \t]*off[ \t\r]*$", re.MULTILINE)  # as
 ARGUMENTS = re.compile(rb"\$\{?[#!]?[1-9@*#]|\bgetopts?\b|\bshift\b")
 SUGGESTED = "a possible change, for what is advice (at submission nobody is asked about it)"
 ACCEPTED = "if you accept every suggested change (sbatch and qsub ask you on a terminal)"
+TOGETHER = "what the suggested changes would make of it together (at submission nobody is asked about them)"
 ARGUMENTS_UNKNOWN = "help: more depends on the words behind the script; say them: maple check SCRIPT -- -- WORDS"
 NOTHING, NOTHING_ELSE = summary("clean", 0), "nothing else found"
 EXIT = {"clean": 0, "unread": 2}  # all else: 1
@@ -136,7 +137,8 @@ def _asked(script: str, words: Sequence[str], site_id: Optional[str]) -> Tuple[A
         asked = asked._replace(decision=explained(asked.decision, asked.submission, asked.site))
         from maple_submit_filter.answer.fate import offers, suggested
 
-        asked = asked._replace(decision=suggested(asked.decision, asked.submission, asked.site))
+        own = asked.decision.offered is not None
+        asked = asked._replace(decision=suggested(asked.decision, asked.submission, asked.site), asks=own)
         from .other_cluster import with_last_rung
 
         asked = with_last_rung(asked)
@@ -173,10 +175,11 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
     if decision.offered is not None and decision.offered != decision.repaired:
         anew = any(because == CODE for _, because in decision.offered.because)
         advice = not any(finding.proven for finding in decision.findings)
-        title = "written anew, if you take it" if anew else SUGGESTED if advice else ACCEPTED
-        _differences(asked, decision.offered, title)
+        title = SUGGESTED if advice else ACCEPTED if asked.asks else TOGETHER
+        _differences(asked, decision.offered, "written anew, if you take it" if anew else title)
         drawing.say("  " + printable(says) for says in decision.offered.says)
         drawing.say(_hidden(asked, decision.offered) if not anew else ())
+        drawing.say(_wrong_then(asked, decision.offered))
     drawing.say(_choices(asked))
     drawing.say(printable(held) for code, held in decision.held_back if code == CODE)
     drawing.say(_mapping(asked))
@@ -280,6 +283,14 @@ def _unlisted(asked: Answer) -> Iterator[str]:
         yield printable(
             f"{selector} {', '.join(unknown)}: Maple does not know it at {site.id} (known: {', '.join(sorted(known))})"
         )
+
+
+def _wrong_then(asked: Answer, new: Rewritten) -> Iterator[str]:
+    """Yield a line for each finding that stays an error behind what is on offer, with its own way where it has one."""
+    for finding in dict.fromkeys(finding for finding in _still(asked, new) if finding.proven):
+        own = [n for n, way in enumerate(asked.offers, 1) if any(s.startswith(finding.code + " ") for s in way.says)]
+        way = f"; a way of its own: {own[0]}" if own else ""
+        yield printable(f"still wrong then: {finding.code} {finding.says}{way}")
 
 
 def _hidden(asked: Answer, new: Rewritten) -> Iterator[str]:
