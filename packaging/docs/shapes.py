@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Annotated, Any, Union
 
 import typing_extensions
-from maple_agents.cli import forecast, shapes
+from maple_agents.cli import forecast, mapping, shapes
 from maple_agents.cli.history import answers as history
-from maple_agents.cli.mapping import command as mapping
 from maple_agents.cli.new import handover
 from maple_agents.cli.templates import pages
 from maple_agents.progress import shapes as progress

@@ -11,8 +11,8 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_agents.cli.init import command
-from maple_agents.cli.init.shell_lines import BEGIN, END, SHELLS, Unpaired, lines, put
+from maple_agents.cli import init as command
+from maple_agents.cli.init import BEGIN, END, SHELLS, Unpaired, lines, put
 from maple_agents.cli.main import told
 
 from tests.packaging.test_shells import typed

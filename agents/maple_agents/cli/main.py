@@ -28,14 +28,14 @@ OWN = {
     "fix": ("maple_agents.cli.fix.command", "Say why a job failed, with a fix that is checked."),
     "new": ("maple_agents.cli.new.command", "Write a batch script from words, or from another cluster's script."),
     "progress": ("maple_agents.cli.how_far.command", "Show how far a job is, how fast, and when it will be done."),
-    "map": ("maple_agents.cli.mapping.command", "See whether ranks are on the right hardware, and what would cure it."),
+    "map": ("maple_agents.cli.mapping", "See whether ranks are on the right hardware, and what would cure it."),
     "verify": ("maple_agents.cli.verify.command", "Run a script's launch lines with mini-apps; say what works."),
     "forecast": ("maple_agents.cli.forecast", "Say how long a job will run, from its own earlier runs."),
     "history": ("maple_agents.cli.history.command", "Show the versions of a job: what changed, and how each ended."),
     "show": ("maple_agents.cli.history.show_job", "Show what was really submitted, and what became of it."),
     "templates": ("maple_agents.cli.templates.command", "See, check and export what batch scripts are made of."),
     "explain": ("maple_agents.cli.explain", "Show a rule's page, or list all rules."),
-    "init": ("maple_agents.cli.init.command", "Print or write the lines of your shell's start file for Maple."),
+    "init": ("maple_agents.cli.init", "Print or write the lines of your shell's start file for Maple."),
     "mcp": ("maple_agents.cli.mcp.command", "Serve an assistant: the commands as tools, nothing submitted."),
 }
 PLUGINS = "maple.commands"  # the entry-point group by which other packages join

@@ -31,7 +31,7 @@ def case_of(
 ) -> Case:
     """Return what is to be explained, by job id or from files. Raises `Complaint` where nothing can be found."""
     from .gather import by_files, by_job
-    from .gather.log_of_job import with_submitted
+    from .gather.which_job import with_submitted
 
     if job is None:
         case = by_files(logs, script, site_id, words, state, exit_code)

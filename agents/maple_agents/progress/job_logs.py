@@ -13,8 +13,8 @@ from ..ask.schedulers import choose
 from ..ask.schedulers.protocol import Job, JobState, Scheduler, SchedulerError
 from ..base.complaint import Complaint
 from ..diagnose.gather import by_files, by_job
-from ..diagnose.gather.log_of_job import with_submitted
 from ..diagnose.gather.sources.job_facts import name_of
+from ..diagnose.gather.which_job import with_submitted
 from ..diagnose.values import Case
 from .values import Announced, Place, Run, Total
 

@@ -11,7 +11,7 @@ from maple_agents.base import json_output
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
-from maple_agents.diagnose.tell.safe import safe
+from maple_agents.diagnose.read.clean_lines import safe
 
 if TYPE_CHECKING:
     from maple_agents.diagnose.documents.folders import Document

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 import tomllib
-from maple_agents.admission.agent.asking import ask
-from maple_agents.admission.agent.folder import MOST_BYTES, MOST_FILES, Folder
+from maple_agents.admission.agent.asking import Found, ask, read, written
 from maple_agents.admission.agent.judge import NAMES
-from maple_agents.admission.agent.remembered import Found, read, written
+from maple_agents.admission.agent.samples import MOST_BYTES, MOST_FILES, Folder
 from maple_agents.ask.models.protocol import Limit, Message, ModelError, Schema, mismatch
 
 CASES = Path(__file__).parents[2] / "cases" / "admission-agent"

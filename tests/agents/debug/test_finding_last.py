@@ -12,8 +12,8 @@ import pytest
 from maple_agents.ask.memory import versions
 from maple_agents.ask.schedulers.pbs.jobs import job_of
 from maple_agents.ask.schedulers.protocol import Job, SchedulerError
-from maple_agents.diagnose.gather import last_failed as last
-from maple_agents.diagnose.gather.last_failed import Last, last_failed
+from maple_agents.diagnose.gather import which_job as last
+from maple_agents.diagnose.gather.which_job import Last, last_failed
 from maple_agents.verify.exchange.command_line import job_name
 from maple_submit_filter.types.job_records import Outcome, Record
 

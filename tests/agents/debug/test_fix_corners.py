@@ -22,7 +22,7 @@ from maple_agents.cli.fix.application import Applied, applied
 from maple_agents.cli.fix.command import fix as command
 from maple_agents.cli.main import run
 from maple_agents.diagnose import explanation
-from maple_agents.diagnose.gather import last_failed
+from maple_agents.diagnose.gather import which_job
 from maple_agents.diagnose.tell import page as fix_shown
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Ended
 from maple_agents.templates import knowledge
@@ -272,7 +272,7 @@ def test_without_a_job_the_last_that_failed_is_taken(
     terminal: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is said which; what submits or remembers wants it named."""
-    monkeypatch.setattr(last_failed, "last_failed", lambda: last_failed.Last("4711", "tra\x1bin", "timeout", None))
+    monkeypatch.setattr(which_job, "last_failed", lambda: which_job.Last("4711", "tra\x1bin", "timeout", None))
     assert fix_last.last_failed(acts=False) == "4711"
     assert capsys.readouterr().err == "maple: your last failed job: 4711 (tra\\x1bin), timeout\n"
     with pytest.raises(Complaint, match="name the job, so that no other is changed; .* job is 4711"):
@@ -283,7 +283,7 @@ def test_the_line_of_news_does_not_tell_of_it_again(terminal: None, monkeypatch:
     """The user has just read why that one failed; a job that is named on the line counts before it."""
     monkeypatch.setattr(fix_last, "_taken", [])
     assert main._looked_at(["fix"]) is None
-    monkeypatch.setattr(last_failed, "last_failed", lambda: last_failed.Last("4711", "", "failed", None))
+    monkeypatch.setattr(which_job, "last_failed", lambda: which_job.Last("4711", "", "failed", None))
     fix_last.last_failed(acts=False)
     assert (main._looked_at(["fix"]), main._looked_at(["fix", "12"]), main._looked_at(["check"])) == (
         "4711",
@@ -294,7 +294,7 @@ def test_the_line_of_news_does_not_tell_of_it_again(terminal: None, monkeypatch:
 
 def test_without_a_job_that_failed_it_is_one_line(terminal: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody knows of one."""
-    monkeypatch.setattr(last_failed, "last_failed", lambda: None)
+    monkeypatch.setattr(which_job, "last_failed", lambda: None)
     with pytest.raises(Complaint, match="none of your jobs is known to have failed; name one"):
         fix_last.last_failed(acts=False)
 
@@ -302,7 +302,7 @@ def test_without_a_job_that_failed_it_is_one_line(terminal: None, monkeypatch: p
 def test_a_program_names_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a terminal nobody is asked which one failed last."""
     called: list[Callable[[], None]] = []
-    monkeypatch.setattr(last_failed, "last_failed", lambda: called.append)
+    monkeypatch.setattr(which_job, "last_failed", lambda: called.append)
     with pytest.raises(Complaint, match="name a job, or files"):
         fix_last.last_failed(acts=False)
     assert called == []
@@ -314,7 +314,7 @@ def test_last_is_the_last_that_failed_also_for_a_program(
     """The word says which is meant, so no terminal is needed, and a file of that name is not taken for it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "last").write_text("no log")
-    monkeypatch.setattr(last_failed, "last_failed", lambda: last_failed.Last("4711", "train", "failed", None))
+    monkeypatch.setattr(which_job, "last_failed", lambda: which_job.Last("4711", "train", "failed", None))
     assert run(["last"], command, "maple-fix") == 2
     assert capsys.readouterr().err.startswith("maple: your last failed job: 4711 (train), failed\nmaple: job 4711: ")
     assert run(["last", "--apply"], command, "maple-fix") == 2

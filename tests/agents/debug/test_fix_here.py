@@ -11,8 +11,7 @@ from maple_agents.ask import sites
 from maple_agents.ask.submission import GENERIC
 from maple_agents.diagnose.gather.cases import is_of_pbs, with_status
 from maple_agents.diagnose.tell import page
-from maple_agents.diagnose.tell.further_evidence import SIGNS, louder
-from maple_agents.diagnose.tell.next_steps import filled, new, steps
+from maple_agents.diagnose.tell.next_steps import SIGNS, filled, louder, new, steps
 from maple_agents.diagnose.tell.page_rows import step
 from maple_agents.diagnose.tell.site_help import _OF_CAUSE, OWN_PACKAGES, here
 from maple_agents.diagnose.values import Case, Cause, Diagnosis, Ended, Evidence, LogFile

@@ -1,19 +1,109 @@
-"""The agent asked: three samples for what the readers left empty, and what of them is believed."""
+"""The agent asked: three samples for what the readers left empty, and what of them is believed.
+
+What it found before is remembered, so that it is asked again of what has changed and of nothing else. A value holds
+while its key is set to it in its file, also where lines above it came or went. What was looked for and not found is
+looked for again once a file that was read then has changed, or the script gives an option that is new.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...ask.models.protocol import Limit, Model
-from . import remembered
-from .folder import Folder
-from .judge import believed
-from .remembered import Found
-from .samples import Claim, sample
+from ...base.secrets.masking import masked_lines
+from .judge import NAMES, believed, key_of
+from .samples import Claim, Folder, sample
 
 SAMPLES = 3
 USUAL = Limit()
+_OPTION = re.compile(r"(?<![\w-])--?([A-Za-z][\w-]*)")
+
+
+class Found(NamedTuple):
+    """*claims* that were believed, with the key that each is set by. *silent*: names of which nothing was found.
+
+    *files*: hashes of what was read for them, by path, but for the script, of which the *options* count.
+    """
+
+    claims: tuple[tuple[Claim, str], ...] = ()
+    silent: tuple[str, ...] = ()
+    files: Mapping[str, str] = {}
+    options: tuple[str, ...] = ()
+
+
+def to_ask(known: Iterable[str], before: Found, folder: Folder, script: str) -> tuple[str, ...]:
+    """Return the names to ask for: what the readers do not know, and what does not hold any more. No model is asked."""
+    holding = {claim.name for claim, _ in still(before, folder)}
+    if _is_as_it_was(before, folder, script):
+        holding |= set(before.silent)
+    return tuple(name for name in NAMES if name not in holding and name not in set(known))
+
+
+def still(before: Found, folder: Folder) -> list[tuple[Claim, str]]:
+    """Return the claims whose key is set to the same value now, with the line where it is."""
+    placed = ((_placed(claim, key, folder), key) for claim, key in before.claims)
+    return [(claim, key) for claim, key in placed if claim is not None]
+
+
+def _placed(claim: Claim, key: str, folder: Folder) -> Claim | None:
+    folder.read(claim.file)
+    count = len(folder.seen.get(claim.file, ()))
+    places = [at for at in (claim.line, *range(1, count + 1)) if key_of(claim._replace(line=at), folder.seen) == key]
+    return claim._replace(line=places[0]) if places and (places[0] == claim.line or len(places) == 1) else None
+
+
+def findings(claims: Sequence[Claim], asked: Sequence[str], before: Found, folder: Folder, script: str) -> Found:
+    """Return what is to be remembered now. *claims*: believed of the names that were *asked*."""
+    kept = [*still(before, folder), *((claim, key_of(claim, folder.seen)) for claim in claims)]
+    known = {claim.name for claim, _ in kept}
+    silent = {*asked, *before.silent} - known
+    texts = {path: "\n".join(lines) for path, lines in folder.seen.items()}
+    files = {path: _digest(text) for path, text in texts.items() if text != masked_lines(script)}
+    return Found(tuple(kept), tuple(sorted(silent)), {**before.files, **files} if not asked else files, options(script))
+
+
+def options(script: str) -> tuple[str, ...]:
+    """Return the names of the options that a script gives."""
+    return tuple(sorted(set(_OPTION.findall(script))))
+
+
+def written(found: Found) -> str:
+    """Return it as JSON."""
+    claims = [[*claim, key] for claim, key in found.claims]
+    told = {"claims": claims, "silent": found.silent, "files": found.files, "options": found.options}
+    return json.dumps(told, sort_keys=True)
+
+
+def read(text: str) -> Found:
+    """Return what was written, nothing where it is no such text."""
+    try:
+        told = json.loads(text)
+        claims = tuple((Claim(str(name), str(value), str(file), int(line)), str(key))
+                       for name, value, file, line, key in told["claims"])  # fmt: skip
+        files = {str(path): str(digest) for path, digest in told["files"].items()}
+        return Found(claims, tuple(map(str, told["silent"])), files, tuple(map(str, told["options"])))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Found()
+
+
+def _is_as_it_was(before: Found, folder: Folder, script: str) -> bool:
+    """Return whether what was read then reads the same now, and no option is new."""
+    if not before.silent or set(options(script)) - set(before.options):
+        return False
+    return all(_digest(_text(folder, path)) == digest for path, digest in before.files.items())
+
+
+def _text(folder: Folder, path: str) -> str:
+    folder.read(path)
+    return "\n".join(folder.seen.get(path, ()))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 class Answer(NamedTuple):
@@ -34,11 +124,11 @@ def ask(
     Without a model, what was found before and still holds. Raises nothing that a model or a file could cause.
     """
     folder = Folder(top)
-    wanted = remembered.to_ask(known, before, folder, script)
+    wanted = to_ask(known, before, folder, script)
     if model is None or not wanted:
-        return Answer(tuple(claim for claim, _ in remembered.still(before, folder)), (), 0, before)
+        return Answer(tuple(claim for claim, _ in still(before, folder)), (), 0, before)
     samples = [sample(model, folder, wanted, limit) for _ in range(SAMPLES)]
     claims = believed([each.claims for each in samples], folder.seen, wanted)
-    found = remembered.found(claims, wanted, before, folder, script)
+    found = findings(claims, wanted, before, folder, script)
     wrong = tuple(dict.fromkeys(each.wrong for each in samples if each.wrong))
     return Answer(tuple(claim for claim, _ in found.claims), wanted, sum(each.asked for each in samples), found, wrong)

@@ -25,7 +25,7 @@ from maple_submit_filter.types.submission import Submission
 
 from ...base.complaint import Complaint
 from ...base.new_file import put
-from ...diagnose.tell.safe import safe_words
+from ...diagnose.read.clean_lines import safe_words
 from ...diagnose.values import Cure, Diagnosis
 
 _QUEUES = {"slurm": "squeue --me", "pbs": "qstat -u $USER"}

@@ -69,7 +69,7 @@ def is_script(path: str) -> bool:
 
 def _agreed(script: str) -> bool:
     """Return whether the user means the script; an empty answer says so."""
-    from ...diagnose.tell.safe import safe
+    from ...diagnose.read.clean_lines import safe
 
     click.echo(safe("maple: %s is a batch script. Use it as --script? [Y/n] " % script), nl=False, err=True)
     sys.stderr.flush()
@@ -91,8 +91,8 @@ def last_failed(acts: bool, asked_for: bool = False) -> str:
     """
     if not asked_for and not _is_seen():
         raise Complaint("name a job, or files", "maple-fix JOBID, maple-fix last, or maple-fix --log FILE")
-    from ...diagnose.gather.last_failed import last_failed as found_last
     from ...diagnose.gather.refused import last_refused
+    from ...diagnose.gather.which_job import last_failed as found_last
 
     last, refused = found_last(), last_refused()
     if refused is not None and (last is None or (last.ended or 0.0) < refused.at):
@@ -103,7 +103,7 @@ def last_failed(acts: bool, asked_for: bool = False) -> str:
     shown = "%s%s, %s%s" % (last.job, name, last.state, _when(last.ended, time.time()))
     if acts:
         raise Complaint("name the job, so that no other is changed", "your last failed job is %s" % shown)
-    from ...diagnose.tell.safe import safe
+    from ...diagnose.read.clean_lines import safe
 
     click.echo(safe("maple: your last failed job: %s" % shown), err=True)
     _taken.append(last.job)

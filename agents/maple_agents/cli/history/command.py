@@ -1,11 +1,19 @@
-"""`maple history`: the versions of one's jobs, what changed from one to the next, and how each ended."""
+"""`maple history`: the versions of one's jobs, what changed from one to the next, and how each ended.
+
+With `--metadata`: what is known of the newest, each value with its place and how it was read.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
-from typing import TYPE_CHECKING, Optional
+import tempfile
+from typing import TYPE_CHECKING, Optional, Sequence
 
 import click
+from maple_submit_filter.answer.report import printable
+from maple_submit_filter.host import own_folders
 
 from ...base import json_output
 from ...base.terminal import on_screen
@@ -13,9 +21,21 @@ from .. import completion
 from .versions import asked_of_service
 
 if TYPE_CHECKING:
-    from maple_submit_filter.types.job_records import Record
+    from maple_submit_filter.types.job_records import Record, Version
 
+    from maple_agents.admission.agent.asking import Found
     from maple_agents.ask.memory.versions import Job
+
+HOW = {
+    "arguments": "the launch line",
+    "script": "the script",
+    "plan": "what would start",
+    "config": "a config",
+    "program": "the program",
+    "model": "a model, two of three samples, checked at its place",
+}
+_MOST = 1 << 20  # bytes of what was kept
+Row = tuple[str, str, str, str]
 
 
 @click.command()
@@ -53,11 +73,8 @@ def history(job: str, why: bool, metadata: bool, asks: bool, limit: int, as_json
     """
     with asked_of_service():
         jobs = _found(job, limit, wide=bool(job) or why or as_json)
-        if metadata or asks:
-            from .metadata import shown
-
-            if jobs:
-                return shown(jobs[:1], asks)
+        if (metadata or asks) and jobs:
+            return show_values(jobs[:1], asks)
         if job or why or as_json:
             from ...progress.earlier_runs import completed
 
@@ -112,10 +129,91 @@ def _nothing(job: str) -> None:
     from maple_agents.ask.memory.versions import names
     from maple_agents.base.near_names import meant
 
-    from ...diagnose.tell.safe import safe  # a token may have been typed in place of a name
+    from ...diagnose.read.clean_lines import safe  # a token may have been typed in place of a name
 
     with asked_of_service():
         hint = meant(job, names()) if job else ""
     what = "%s: you have no job of this name or path; %s" % (safe(job), safe(hint + " " if hint else ""))
     what += "maple history lists your jobs"
     click.echo("\n".join(on_screen("maple: %s" % (what if job else "none of your jobs is known yet"))), err=True)
+
+
+def show_values(jobs: "Sequence[Job]", asks: bool) -> int:
+    """Print the values of the newest version of each job; *asks*: a model, for what is not known."""
+    for job in jobs:
+        rows = [_row(value.name, value.value, value.file, value.line, value.by) for value in job.newest.values]
+        _table(sorted([*rows, *_of_agent(job.newest, asks)]))
+    return 0
+
+
+def _row(name: str, value: str, file: str, line: int, by: str) -> Row:
+    place = "%s:%d" % (file or "script", line) if line else file or "-"
+    return name, value, place, HOW.get(by, by)
+
+
+def _of_agent(version: "Version", asks: bool) -> list[Row]:
+    """Return what the agent found before and still holds; with *asks* what it finds now."""
+    from maple_agents.admission.agent.asking import ask
+    from maple_agents.ask.models.choice import choose
+    from maple_agents.ask.models.protocol import ModelError
+
+    path = _kept_at(version)
+    before, known = _kept(path), {value.name for value in version.values}
+    script = version.script.decode("utf-8", "replace")
+    try:
+        choice = choose() if asks else None
+        if asks and choice is None:
+            click.echo("maple: no model is configured (MAPLE_MODEL, or model.toml)", err=True)
+        found = ask(choice.model if choice else None, version.cwd, script, known, before,
+                    *([choice.limit] if choice else []))  # fmt: skip
+    except ModelError as error:
+        click.echo("maple: %s" % error, err=True)
+        return []
+    for why in found.wrong:
+        click.echo("maple: %s" % printable(why), err=True)
+    if found.found != before:
+        _keep(path, found.found)
+    return [_row(claim.name, claim.value, claim.file, claim.line, "model") for claim in found.claims
+            if claim.name not in known]  # fmt: skip
+
+
+def _kept_at(version: "Version") -> str:
+    """Return where the user's own state keeps what was found of a job, "" where there is no such folder."""
+    state = own_folders.state()
+    name = hashlib.sha256(
+        ("%s\0%s" % (version.path or version.name, version.cwd)).encode("utf-8", "replace")
+    ).hexdigest()
+    return os.path.join(state, "metadata", name[:32] + ".json") if state else ""
+
+
+def _kept(path: str) -> "Found":
+    from maple_agents.admission.agent.asking import Found, read
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            return read(file.read(_MOST))
+    except (OSError, ValueError):
+        return Found()
+
+
+def _keep(path: str, found: "Found") -> None:
+    """Write it for oneself alone, whole or not at all; what cannot be kept is asked for again."""
+    from maple_agents.admission.agent.asking import written
+
+    if not path:
+        return
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        handle, draft = tempfile.mkstemp(dir=os.path.dirname(path))
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(written(found))
+        os.replace(draft, path)
+
+
+def _table(rows: Sequence[Row]) -> None:
+    wide = [max((len(row[at]) for row in rows), default=0) for at in range(3)]
+    for row in rows:
+        cells = "  ".join(cell.ljust(size) for cell, size in zip(row, wide))
+        click.echo(printable("%s  %s" % (cells, row[3])))
+    if not rows:
+        click.echo("nothing is known of it yet")

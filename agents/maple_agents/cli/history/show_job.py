@@ -47,7 +47,7 @@ def show(job: str, script: bool, as_json: bool) -> int:
     if record is None:
         from maple_agents.base.near_names import meant
 
-        from ...diagnose.tell.safe import safe  # a token may have been typed in place of a number
+        from ...diagnose.read.clean_lines import safe  # a token may have been typed in place of a number
 
         last = "none of your submissions is known yet"
         hint = meant(job, ("last",))

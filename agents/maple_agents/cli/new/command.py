@@ -166,7 +166,7 @@ def _settled(
                 continue
             if not put:
                 raise
-            from ...diagnose.tell.safe import safe
+            from ...diagnose.read.clean_lines import safe
 
             click.echo(f"maple: {safe(str(error))}", err=True)
             answers = asked.slots
@@ -198,7 +198,7 @@ def _refusal(
     """Return why what was answered so far cannot be had, "" where it can."""
     from maple_agents.base.slots import Refused
 
-    from ...diagnose.tell.safe import safe
+    from ...diagnose.read.clean_lines import safe
 
     try:
         _made(_with(asked, answers), foreign, last, hints)

@@ -94,8 +94,8 @@ def _failed(script: bytes, site: Site) -> int:
     for line in lines(done):
         click.echo(line, err=True)
     if done.verdict.result.value == "failed":
+        from maple_agents.diagnose.read.clean_lines import safe
         from maple_agents.diagnose.retry.verification import explain_verified
-        from maple_agents.diagnose.tell.safe import safe
 
         first = explain_verified(done, job, site).causes[0]
         if first.cause not in ("unknown", "none"):

@@ -242,7 +242,7 @@ def _with_model(text: str, slots: Slots, named: str) -> Slots:
     from maple_agents.ask.models.choice import choose
     from maple_agents.ask.models.protocol import ModelError
 
-    from ...diagnose.tell.safe import safe
+    from ...diagnose.read.clean_lines import safe
 
     def tell(says: str) -> None:
         click.echo(safe("maple: %s" % says), err=True)

@@ -14,9 +14,9 @@ from enum import StrEnum
 import click
 
 from ...base import drawing
+from ..read.clean_lines import safe
 from ..read.templates import template
 from ..tell import schema
-from ..tell.safe import safe
 from ..values import Cure, Diagnosis
 
 

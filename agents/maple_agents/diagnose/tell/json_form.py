@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from ...templates.knowledge import meanings
+from ..read.clean_lines import safe_words
 from ..values import Cause, Cure, Diagnosis, Evidence
 from . import schema
 from .next_steps import changed, difference, filled, steps
-from .safe import safe_words
 from .site_help import here
 
 VERSION: Literal[1] = 1  # of the shape; a key that is added does not change it

@@ -9,11 +9,11 @@ from ...ask.submission import GENERIC, on_site  # sites that nobody described: t
 from ...base import drawing
 from ...base.quantities import elapsed
 from ...templates.knowledge import meanings
+from ..read.clean_lines import safe_words
 from ..recognise.particulars import unsaid
 from ..values import Cause, Cited, Cure, Diagnosis, Ended
 from .next_steps import GOING_ON, changed, changes, difference, filled, new, steps
 from .page_rows import head, lines, plain, say, short, step
-from .safe import safe_words
 from .site_help import OWN_PACKAGES, here
 
 FEW = 3  # lines of the cascade

@@ -11,8 +11,8 @@ import click
 from maple_submit_filter.answer.report import columns, folded, place
 
 from ...base import drawing
+from ..read.clean_lines import safe
 from ..values import Evidence
-from .safe import safe
 
 NARROW = 30  # columns; a terminal that is narrower folds by itself
 MARGIN = " " * 7 + "| "

@@ -13,7 +13,7 @@ from maple_submit_filter.types.job_records import STATES
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from ...templates.knowledge.entries import CLASSES, FIX_KINDS
-from .safe import safe
+from ..read.clean_lines import safe
 
 FILE = "fix.schema.json"
 

@@ -1,10 +1,14 @@
-"""Which of the caller's own jobs failed last: Maple's memory is asked, the scheduler, and its accounting."""
+"""Which job is meant where no id is said: the caller's own that failed last, or the one that a named log is of.
+
+Maple's memory is asked, the scheduler, and its accounting.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple, Optional
 
 from ...ask.memory.service import OF_VERIFY, STATES, failure_of, whole
@@ -14,8 +18,11 @@ from ...ask.schedulers.protocol import Job, Scheduler, SchedulerError, of_ending
 from ...ask.schedulers.slurm import tables as slurm_tables
 from ...ask.schedulers.slurm.jobs import ending
 from ...base import quantities
-from .sources import job_facts
+from ..values import Case
+from . import places
+from .sources import from_memory, job_facts, submission
 from .sources.commands import Commands
+from .sources.job_facts import JobFacts, how_it_ended
 
 DAYS = 14  # that accounting is asked for
 SECONDS = 10.0  # for each of the sources
@@ -23,6 +30,8 @@ MOST_RECORDS = 200  # submissions that are looked through
 _FIELDS = ("JobID", "JobName", "State", "ExitCode", "End", "SubmitLine")
 _STATES = "F,TO,OOM,NF,BF,DL"  # job state codes of sacct(1) that Maple calls by one of STATES
 _INTERACTIVE = ("srun", "salloc")
+MOST = 2  # numbers in a name that are tried as ids
+_NUMBER = re.compile(r"\d{1,12}(?:_\d{1,9})?", re.ASCII)
 
 
 class Last(NamedTuple):
@@ -112,3 +121,39 @@ def _accounted(user: str, commands: Commands) -> Iterator[Last]:
 
 def _command(line: str) -> str:
     return line.partition(" ")[0].rpartition("/")[2]
+
+
+def with_submitted(case: Case, logs: Sequence[str], site_id: Optional[str]) -> Case:
+    """Return the case with the script of the job that *logs* are of, where the service remembers one of the caller's.
+
+    A number in a name is believed to be the job's id only where the log lies where that job wrote: ids repeat.
+    """
+    facts = next((job for log in logs for job in _jobs(log)), None)
+    if facts is None or facts.script is None:
+        return case
+    site, known_by = places.site_for(facts, site_id)
+    known = how_it_ended(facts)
+    ended = known if case.ended.state == "unknown" else replace(case.ended, id=known.id)
+    note = "job %s by the name of its log; its script is the one that Maple saw at the submission" % facts.id
+    return replace(
+        case,
+        ended=ended,
+        scheduler=facts.scheduler or site.scheduler,
+        site=site,
+        site_known_by=known_by,
+        asked=submission.asked(facts, site),
+        name=os.path.basename(facts.path) or facts.name,
+        before=facts.before,
+        notes=(note, *case.notes),
+    )
+
+
+def _jobs(log: str) -> list[JobFacts]:
+    """Return the remembered jobs that may have written *log*."""
+    jobs = [from_memory.remembered(number) for number in _NUMBER.findall(os.path.basename(log))[:MOST]]
+    return [job for job in jobs if job is not None and _wrote(job, os.path.realpath(log))]
+
+
+def _wrote(facts: JobFacts, log: str) -> bool:
+    own = [os.path.realpath(path) for path in (facts.stdout, facts.stderr) if path]
+    return log in own or bool(facts.work_dir) and os.path.realpath(facts.work_dir) == os.path.dirname(log)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional, Tuple, TypedDict
 import click
 from maple_submit_filter.answer.report import printable
 
-from ...base import json_output
-from ...base.complaint import Complaint
-from .. import completion
-from ..groups import Group
+from ..base import json_output
+from ..base.complaint import Complaint
+from . import completion
+from .groups import Group
 
 if TYPE_CHECKING:
-    from ...ask.submission import Answer as Asked
-    from ...mapping.check import Finding as Found
-    from ...mapping.check import Judged
-    from ...mapping.question import Told
+    from ..ask.submission import Answer as Asked
+    from ..mapping.check import Finding as Found
+    from ..mapping.check import Judged
+    from ..mapping.question import Told
 
 
 class Finding(TypedDict):
@@ -124,7 +124,7 @@ def check(
 
     Exit code: 0 nothing found, 1 findings, 2 usage, or the script cannot be read.
     """
-    from ...mapping.question import Told, note, sentences
+    from ..mapping.question import Told, note, sentences
 
     asked, lines = _judged(script, words, site_id, Told(topology, hosts, lstopo))
     found = [finding for line in lines for finding in line.findings]
@@ -164,7 +164,7 @@ def show(
 
     Exit code: 0 drawn, 1 it is not known which rank runs where, 2 usage, or the script cannot be read.
     """
-    from ...mapping.question import Told, note
+    from ..mapping.question import Told, note
 
     told = Told(topology, hosts, lstopo)
     asked, lines = _judged(script, words, site_id, told)
@@ -203,7 +203,7 @@ def emit(mapping: str, hosts: str, topology: str, lstopo: str, into: str) -> Non
 
     Exit code: 0 written, 2 usage, a file that cannot be read, or a mapping that cannot be written so.
     """
-    from ...mapping.emitted import emitted
+    from ..mapping.emitted import emitted
 
     for target, one in emitted(mapping, hosts, topology, lstopo):
         click.echo(f"{target}:")
@@ -233,7 +233,7 @@ def tune(mapping: str, hosts: str, topology: str, most: int) -> None:
 
     Exit code: 0 shown, 2 usage, a file that cannot be read, or a mapping that says too little.
     """
-    from ...mapping.emitted import tuned
+    from ..mapping.emitted import tuned
 
     found, own = tuned(mapping, hosts, topology)
     click.echo(printable(f"{mapping}: {own:.3f} s of exchanges a step as written; {len(found)} ways tried"))
@@ -261,8 +261,8 @@ def _new(path: str, text: str, remedy: str) -> None:
 def _judged(
     script: str, words: Tuple[str, ...], site_id: Optional[str], told: "Told"
 ) -> "tuple[Asked, tuple[Judged, ...]]":
-    from ...ask.submission import answer
-    from ...mapping import question
+    from ..ask.submission import answer
+    from ..mapping import question
 
     asked = answer(script, words, site_id)
     if asked.decision.plan is None:
@@ -271,7 +271,7 @@ def _judged(
 
 
 def _pictures(asked: "Asked", drawn: "list[Judged]", told: "Told") -> Iterator[str]:
-    from ...mapping import picture
+    from ..mapping import picture
 
     for line in drawn:
         yield f"{asked.name}:{line.line}"
@@ -280,9 +280,9 @@ def _pictures(asked: "Asked", drawn: "list[Judged]", told: "Told") -> Iterator[s
 
 
 def _scene(asked: "Asked", line: "Judged", told: "Told") -> Any:
-    from ...mapping.check import widest
-    from ...mapping.picture import Scene
-    from ...mapping.question import machine
+    from ..mapping.check import widest
+    from ..mapping.picture import Scene
+    from ..mapping.question import machine
 
     assert line.placed is not None
     here = machine(asked, told)
@@ -291,7 +291,7 @@ def _scene(asked: "Asked", line: "Judged", told: "Told") -> Any:
 
 
 def _written(asked: "Asked", line: "Judged", told: "Told", name: str) -> None:
-    from ...mapping.picture import svg
+    from ..mapping.picture import svg
 
     _new(name, svg(_scene(asked, line, told), f"{asked.name}:{line.line}"), "name a new file")
     click.echo(printable(f"written: {name}"))

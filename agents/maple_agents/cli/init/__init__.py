@@ -1,1 +1,0 @@
-"""`maple init`: Maple in a person's shell."""

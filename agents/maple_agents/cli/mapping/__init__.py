@@ -1,1 +1,0 @@
-"""`maple map`: ranks against the hardware."""
