@@ -17,9 +17,11 @@ from . import lean_re, lean_typing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType, ModuleType
-    from typing import Dict, Optional, Sequence, Tuple
+    from typing import IO, Any, Dict, Optional, Sequence, Tuple
 
 NAME = "helper.image"  # beside the helper
+MOST_HEAD = 1 << 24  # bytes
+SIGN = b"maple image 2\n"  # begins one; then the length of its head in eight bytes, the head, and all that it speaks of
 
 
 def key() -> Tuple[object, ...]:
@@ -30,19 +32,29 @@ def key() -> Tuple[object, ...]:
 def install(folder: str) -> bool:
     """Import from the image in *folder* from now on, and return whether it is for this interpreter."""
     try:
-        with open(folder + "/" + NAME, "rb") as file:
-            made, needed, others, expressions, makers = marshal.loads(file.read())
+        file = open(folder + "/" + NAME, "rb", 0)  # noqa: SIM115 - modules are read from it until the end
+        made, length, others, expressions, makers = head(file)
+        start = file.tell()
+        needed = marshal.loads(file.read(length)) if made == key() else ()
     except (OSError, ValueError, EOFError, TypeError):
-        lean_typing.install()
-        return False
-    if made != key():
+        needed = ()
+    if not needed:
         lean_typing.install()
         return False
     lean_re.install(expressions)
     lean_typing.install(marshal.loads(makers))
-    sys.meta_path.insert(0, _Modules(folder, others))
-    _run(folder, marshal.loads(needed))
+    sys.meta_path.insert(0, _Modules(folder, file, start, others))
+    sys.modules.setdefault("collections.abc", sys.modules["_collections_abc"])  # as `collections` itself has it
+    _run(folder, needed)
     return True
+
+
+def head(file: IO[bytes]) -> Any:
+    """Return the head of an image: its key, the length of what follows, where else what is. Raises what is caught."""
+    begun, length = file.read(len(SIGN)), int.from_bytes(file.read(8), "big")
+    if begun != SIGN or length > MOST_HEAD:
+        raise ValueError("no image")
+    return marshal.loads(file.read(length))
 
 
 def _place(folder: str, name: str, package: bool) -> str:
@@ -72,17 +84,20 @@ def _run(folder: str, modules: Sequence[Tuple[str, bool, CodeType, str]]) -> Non
 class _Modules:
     """Finds and runs the modules of an image that are imported later.
 
-    *folder*: where their sources lie, for who asks.
+    *folder*: where their sources lie, for who asks. *modules*: whether each is a package, where its code stands in the
+    *file* behind *start*, how long it is, and the path of one of the standard library.
     """
 
-    def __init__(self, folder: str, modules: Dict[str, Tuple[bool, bytes, str]]) -> None:
-        self._folder, self._modules = folder, modules
+    def __init__(
+        self, folder: str, file: IO[bytes], start: int, modules: Dict[str, Tuple[bool, int, int, str]]
+    ) -> None:
+        self._folder, self._file, self._start, self._modules = folder, file, start, modules
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> Optional[ModuleSpec]:
         """Return where a module comes from, None for one of others."""
         if name not in self._modules:
             return None
-        package, _, path = self._modules[name]
+        package, _, _, path = self._modules[name]
         origin = path or _place(self._folder, name, package)
         spec = ModuleSpec(name, self, origin=origin, is_package=package)  # type: ignore[arg-type]
         spec.has_location = True
@@ -95,4 +110,6 @@ class _Modules:
 
     def exec_module(self, module: ModuleType) -> None:
         """Run a module's body."""
-        exec(marshal.loads(self._modules[module.__name__][1]), vars(module))
+        _, at, length, _ = self._modules[module.__name__]
+        self._file.seek(self._start + at)
+        exec(marshal.loads(self._file.read(length)), vars(module))

@@ -14,7 +14,7 @@ from _collections import _tuplegetter  # type: ignore[import-not-found]
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
-    from typing import Any, Dict, Iterable, Sequence, Tuple
+    from typing import Any, Dict, Iterable, List, Sequence, Tuple
 
 _TYPES = frozenset((
     "Any", "Callable", "Dict", "FrozenSet", "Hashable", "Iterable", "Iterator", "List", "Mapping", "Match",
@@ -24,6 +24,7 @@ _OF_THE_BODY = ("__module__", "__qualname__", "__annotations__", "__doc__", "__s
 
 
 _makers: Dict[int, CodeType] = {}  # of `__new__`, by the number of fields
+_getters: List[Any] = []  # of a field, by its place: alike in all
 
 
 def install(makers: Sequence[CodeType] = ()) -> None:
@@ -112,7 +113,9 @@ def _own(name: str, fields: Tuple[str, ...], defaults: Dict[str, Any]) -> Dict[s
     if len(fields) not in _makers:
         _makers[len(fields)] = maker(len(fields))
     code = _makers[len(fields)].replace(co_varnames=("_cls", *fields), co_name="__new__")
-    own: Dict[str, Any] = {field: _tuplegetter(at, "Alias for field number %d" % at) for at, field in enumerate(fields)}
+    while len(_getters) < len(fields):
+        _getters.append(_tuplegetter(len(_getters), "Alias for field number %d" % len(_getters)))
+    own: Dict[str, Any] = dict(zip(fields, _getters))
     own["__new__"] = _function(code, {"_tuple": _tuple}, "__new__", tuple(defaults.values()))
     own.update({"__slots__": (), "_fields": fields, "_field_defaults": defaults, "__match_args__": fields})
     return own

@@ -19,10 +19,7 @@ from typing import Any, Dict, Iterator, List, Sequence, Tuple, Union
 Expression = Tuple[Any, int]  # as it is written, and its flags
 NEEDED = ("answer.reply", "host.configuration", "host.frames")  # and the rules, with what these import
 # What these import of the standard library, each behind those that it imports itself; a release may lack one.
-STANDARD = (
-    "keyword", "operator", "reprlib", "collections", "collections.abc", "types", "functools", "contextlib", "bisect",
-    "struct",
-)  # fmt: skip
+STANDARD = ("bisect", "struct")
 ROUND = ("json", "json.decoder", "json.scanner", "json.encoder")  # they import each other, which an importer can order
 MOST_FIELDS = 24  # of a named tuple whose maker is kept ready
 _PLACE = {"fullmatch": 2, "match": 2, "search": 2, "findall": 2, "finditer": 2}  # of the flags in a call
@@ -51,14 +48,19 @@ def write(folder: str) -> None:
 
     order, patterns = _learnt(folder)
     codes = {_name(path, folder): (path.endswith("/__init__.py"), _code(path)) for path in _sources(folder)}
-    needed = (*_standard(STANDARD), *((name, *codes[name], "") for name in order))
+    needed = _dumped((*_standard(STANDARD), *((name, *codes[name], "") for name in order)))
     later = (*_standard(ROUND), *((name, *code, "") for name, code in codes.items() if name not in order))
-    others = {name: (package, _dumped(code), path) for name, package, code, path in later}
+    others: Dict[str, Tuple[bool, int, int, str]] = {}
+    behind = needed
+    for name, package, code, path in later:
+        dumped = _dumped(code)
+        others[name] = package, len(behind), len(dumped), path
+        behind += dumped
     makers = tuple(lean_typing.maker(count) for count in range(MOST_FIELDS + 1))
-    expressions = dict(_compiled(patterns))
-    made: Any = helper_image.key(), _dumped(needed), others, expressions, _dumped(makers)
+    head: Any = helper_image.key(), len(needed), others, dict(_compiled(patterns)), _dumped(makers)
+    sized = marshal.dumps(head, 2)
     with open(os.path.join(folder, helper_image.NAME), "wb") as file:
-        file.write(marshal.dumps(made, 2))
+        file.write(helper_image.SIGN + len(sized).to_bytes(8, "big") + sized + behind)
 
 
 def _standard(names: Sequence[str]) -> Iterator[Tuple[str, bool, CodeType, str]]:

@@ -10,8 +10,7 @@ What one word is to a launcher: options, a value or operand, or something nobody
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple
 
 from ..types.text import NUL, Text
 
@@ -75,9 +74,17 @@ def extended(base: Table, launcher: str, lines: str) -> Table:
     return base._replace(launcher=launcher, lines=base.lines + "\n" + lines)
 
 
-@cache
+_read: Dict[Tuple[str, str], Mapping[bytes, Row]] = {}  # tables, by their lines and style
+
+
 def _rows(lines: str, style: str) -> Mapping[bytes, Row]:
-    rows: dict[bytes, Row] = {}
+    if (lines, style) not in _read:
+        _read[lines, style] = _rows_of(lines, style)
+    return _read[lines, style]
+
+
+def _rows_of(lines: str, style: str) -> Mapping[bytes, Row]:
+    rows: Dict[bytes, Row] = {}
     for line in lines.splitlines():
         spellings, _, only = line.partition(" only ")
         options, _, values = spellings.strip().rpartition(" ")
