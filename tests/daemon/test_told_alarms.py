@@ -12,7 +12,7 @@ import pytest
 from maple_agents.cli.how_far.notify import Notice, looked
 from maple_agents.progress.notices import Waiting
 from maple_agents.progress.values import Alarm, Course, Estimate, Progress, Run
-from maple_daemon.outcomes.alarms import MOST_OF_USER, Alarms
+from maple_daemon.outcomes.notices import MOST_ALARMS, Alarms
 from maple_submit_filter.types.job_records import Outcome
 
 from tests.daemon.asking import ask
@@ -75,7 +75,7 @@ def test_another_user_hears_nothing() -> None:
     alarms = Alarms()
     alarms.hold(1, [Waiting("%d" % job, "", "silent", "s") for job in range(100)])
     assert not alarms.waits(2) and alarms.line(2) == b""
-    assert len(alarms._held[1].waiting) == MOST_OF_USER
+    assert len(alarms._held[1].waiting) == MOST_ALARMS
     alarms.heard([Outcome("0", "completed", 2, "test")])
     assert alarms.waits(1) and b"job 0" in alarms.line(1) and not alarms.waits(1)
 

@@ -15,7 +15,7 @@ import pytest
 from maple_agents.ask.memory import service
 from maple_agents.ask.memory.service import Failure, failure_of
 from maple_agents.verify.exchange.command_line import job_name
-from maple_daemon.outcomes.failures import MOST_OF_USER, Failures
+from maple_daemon.outcomes.notices import MOST_OF_USER, Failures
 from maple_daemon.store import open_store
 from maple_submit_filter.types.job_records import STATES, Outcome
 

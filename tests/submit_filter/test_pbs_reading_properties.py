@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from maple_submit_filter.request.pbs import submission as pbs
 from maple_submit_filter.request.pbs.refusals import refusals
 from maple_submit_filter.types.edits import Edit, Span, apply
-from maple_submit_filter.types.job import JobScript
-from maple_submit_filter.types.settings import Setting
+from maple_submit_filter.types.job import JobScript, Setting
 
 WORDS = [
     b"-l", b"-lwalltime=1:00", b"select=2:ncpus=4:ngpus=1", b"-l a=1,b='x,y',c", b"-W", b"depend=afterok:1,umask=022",

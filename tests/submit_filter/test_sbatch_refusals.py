@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from maple_submit_filter.request.slurm import options
 from maple_submit_filter.rules.resources.mpl217_value_refused import COUNTS, refusals
-from maple_submit_filter.types.settings import Origin, Setting
+from maple_submit_filter.types.job import Origin, Setting
 
 from tests.submit_filter.real_sbatch import listed
 

@@ -22,8 +22,8 @@ from maple_submit_filter.answer.decision import Decision
 from maple_submit_filter.host import frames
 from maple_submit_filter.host.frames import Request
 from maple_submit_filter.site.facts import Site
+from maple_submit_filter.types.job import Settings
 from maple_submit_filter.types.job_records import Part, Value
-from maple_submit_filter.types.settings import Settings
 from maple_submit_filter.types.submission import Submission
 
 from .sections import parts_of, values_of

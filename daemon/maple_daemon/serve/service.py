@@ -25,8 +25,7 @@ from ..decide.handlers import Handled, Handler, Wish
 from ..decide.workers import Workers
 from ..learn.lessons import Lessons
 from ..learn.lineages import Learned
-from ..outcomes.alarms import Alarms
-from ..outcomes.failures import Failures
+from ..outcomes.notices import Alarms, Failures
 from ..outcomes.watch import Watching
 from ..remember import journal
 from ..remember.description import is_clean

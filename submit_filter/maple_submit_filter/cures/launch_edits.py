@@ -12,9 +12,8 @@ from ..launchers.grammar import place
 from ..launchers.rank_words import first_node
 from ..site.facts import Site
 from ..types.edits import Edit, Fix, Safety, Span
-from ..types.job import Job
+from ..types.job import Job, Setting
 from ..types.launch_plan import Allocation, LaunchPlan, Link, Option, Step
-from ..types.settings import Setting
 from ..types.text import Text
 
 Edits = Optional[List[Edit]]

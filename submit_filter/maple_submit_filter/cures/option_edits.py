@@ -10,8 +10,7 @@ from typing import List, NamedTuple, Optional, Tuple
 
 from ..request.scheduler_words import is_pbs, prefix
 from ..types.edits import ArgvEdit, Edit, Fix, Span
-from ..types.job import Directive, Job
-from ..types.settings import Setting
+from ..types.job import Directive, Job, Setting
 
 
 class Change(NamedTuple):

@@ -11,8 +11,7 @@ from ..request.scheduler_words import is_pbs, option
 from ..request.slurm import values
 from ..site.facts import Partition, Site
 from ..types.edits import Fix, Safety
-from ..types.job import Job
-from ..types.settings import Setting
+from ..types.job import Job, Setting
 from .option_edits import Change, restate, say
 
 # Rows for a purpose that no job of this kind states: they end sooner, may be taken away, or cost more.

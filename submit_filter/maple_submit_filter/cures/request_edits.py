@@ -9,8 +9,7 @@ from ..request.pbs import select
 from ..request.pbs.refusals import BESIDE, JOB_WIDE, Refusal
 from ..site.facts import Site
 from ..types.edits import Edit, Fix, Safety, Span
-from ..types.job import Job
-from ..types.settings import Setting
+from ..types.job import Job, Setting
 from .option_edits import restate, say, unsay
 
 CODE = "MPL216"

@@ -13,9 +13,8 @@ from ..play.slurm_allocation import WHOLE_NODE, devices, gpus_in, gres_gpus
 from ..types.launch_plan import Link
 from ..types.text import Text, host, number, plain, token, unknown
 from .grammar import Reading, followed, link_of, read
-from .multi_prog import Row, differ, program_of, rows
 from .record import Launcher, RankWords
-from .srun_options import TABLE
+from .srun_options import TABLE, Row, differ, program_of, rows
 
 if TYPE_CHECKING:
     from ..play.scene import Starter

@@ -12,9 +12,8 @@ from ..play.scene import MOST_COMMANDS, Scene, Start, StepShape, Trail
 from ..play.shell_state import Shell
 from ..site.facts import Site
 from ..types.edits import Span
-from ..types.job import JobScript, Read
+from ..types.job import JobScript, Read, Settings
 from ..types.launch_plan import Breach, LaunchPlan, Link, Step
-from ..types.settings import Settings
 from ..types.submission import Submission
 from ..types.text import Piece, Text, plain
 from . import breach_kinds, groups, program_groups

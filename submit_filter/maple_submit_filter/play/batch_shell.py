@@ -7,8 +7,8 @@ import re
 from typing import Dict, Optional, Sequence
 
 from ..site.facts import Site
+from ..types.job import Settings
 from ..types.launch_plan import Allocation
-from ..types.settings import Settings
 from ..types.submission import Submission
 from ..types.text import Text, plain, unknown
 from . import image, working_folder

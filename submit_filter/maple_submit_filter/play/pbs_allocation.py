@@ -10,8 +10,8 @@ from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from ..request.pbs import select
 from ..site.facts import GENERIC_PBS, NodeKind, Site
+from ..types.job import Settings
 from ..types.launch_plan import Allocation
-from ..types.settings import Settings
 from ..types.submission import Submission
 from ..types.text import Text, host, plain, token, unknown
 from .shell_state import Variable, open_value

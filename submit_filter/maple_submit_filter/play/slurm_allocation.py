@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Dict, Optional, Tuple
 
 from ..site.facts import NodeKind, Site
+from ..types.job import Settings
 from ..types.launch_plan import Allocation
-from ..types.settings import Settings
 from ..types.submission import Submission
 from ..types.text import EMPTY, Text, host, plain, token, unknown
 

@@ -7,8 +7,7 @@ from typing import Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 from ..request.unread_directives import said_on
 from ..types.edits import Fix, Safety
 from ..types.findings import Finding
-from ..types.job import Job
-from ..types.settings import Setting
+from ..types.job import Job, Setting
 from .cost import asks_for_less
 from .search import Again, Repair, State, Taken, reasons, repair, tried
 

@@ -27,9 +27,8 @@ from ..request.slurm import values
 from ..site.facts import Site
 from ..types.edits import Fix
 from ..types.findings import Finding
-from ..types.job import Job
+from ..types.job import Job, Setting
 from ..types.launch_plan import Allocation, Step
-from ..types.settings import Setting
 from ..types.text import number
 from .offers import UNREAD, Offer, Pair, differences
 from .search import Again, Repair, State, tried

@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import Dict, List, NamedTuple, Tuple
 
 from ..types.edits import Span
-from ..types.job import Directive
-from ..types.settings import Origin, Setting
+from ..types.job import Directive, Origin, Setting
 from .options import GivenOption
 
 BLANK = b" \t\n\v\f\r"

@@ -14,8 +14,7 @@ from ..request.scheduler_words import is_pbs
 from ..request.slurm import values
 from ..site.facts import NodeKind, Partition, Site, kinds_with
 from ..types.findings import counted
-from ..types.job import Job
-from ..types.settings import Settings
+from ..types.job import Job, Settings
 
 
 class Limit(NamedTuple):

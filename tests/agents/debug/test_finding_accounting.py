@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from maple_agents.base.complaint import Complaint
 from maple_agents.diagnose.gather import by_job
-from maple_agents.diagnose.gather.sources import commands, from_accounting
+from maple_agents.diagnose.gather.sources import from_accounting, from_slurm
 from maple_agents.diagnose.values import Case
 from maple_submit_filter.answer.decision import decide
 
@@ -235,7 +235,7 @@ def test_a_command_that_hangs_is_given_up_and_said(slurm: Forgetful, monkeypatch
     """What the others tell is used."""
     slurm.account(OWN, *STEPS)
     slurm.say("scontrol", "sleep 60")
-    monkeypatch.setattr(commands, "SECONDS", 0.3)
+    monkeypatch.setattr(from_slurm, "SECONDS", 0.3)
     slurm.say("sacct", 'case "$*" in *-B*) sleep 60;; *) exec python3 "%s/sacct.py" "$@";; esac' % slurm.bin)
     case = slurm.case()
     assert case.ended.exit_code == 1 and any("sacct: no answer after" in line for line in case.missing)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from maple_agents.diagnose.gather.sources import from_slurm
-from maple_agents.diagnose.gather.sources.commands import Commands
-from maple_agents.diagnose.gather.sources.from_slurm import shape
+from maple_agents.diagnose.gather.sources.from_slurm import Commands, shape
 
 PARTITION = "PartitionName=gpu DefaultTime=%s MaxTime=2-00:00:00 DefMemPerNode=UNLIMITED DefMemPerCPU=1000 State=UP"
 JOB = {"Partition": "gpu", "TimeLimit": "01:00:00", "MinMemoryCPU": "1000M", "NumNodes": "2"}

@@ -16,7 +16,7 @@ from maple_agents.cli.verify.site_templates import Case, Layout, cases
 from maple_agents.templates import paradigms
 from maple_agents.verify.exchange.command_line import at_least, least
 from maple_agents.verify.exchange.from_template import composed
-from maple_submit_filter.types.settings import Settings
+from maple_submit_filter.types.job import Settings
 
 from tests.agents.verify.test_verify_command import MAPLE
 from tests.lab.sites import shape_of_site

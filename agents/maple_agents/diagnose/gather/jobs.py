@@ -23,7 +23,7 @@ from . import refused
 from .cases import case_of
 from .offline import by_files, log_files
 from .sources import from_accounting, from_memory, from_pbs, from_slurm, job_facts
-from .sources.commands import Commands
+from .sources.from_slurm import Commands
 from .sources.job_facts import JobFacts, of_job, together
 
 _ANY = re.compile(r"\d[\w.\[\]+-]{0,200}", re.ASCII)

@@ -21,7 +21,7 @@ from ...base import quantities
 from ..values import Case
 from . import places
 from .sources import from_memory, job_facts, submission
-from .sources.commands import Commands
+from .sources.from_slurm import Commands
 from .sources.job_facts import JobFacts, how_it_ended
 
 DAYS = 14  # that accounting is asked for

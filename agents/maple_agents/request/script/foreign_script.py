@@ -8,7 +8,7 @@ from typing import Annotated
 
 from maple_submit_filter.answer.decision import examined, understood
 from maple_submit_filter.host.bounded_file import read_file
-from maple_submit_filter.request.script_lines import interpreter
+from maple_submit_filter.request.slurm.script_lines import interpreter
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
 from maple_submit_filter.types.job import Job
 from maple_submit_filter.types.submission import Submission

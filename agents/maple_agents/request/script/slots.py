@@ -14,9 +14,8 @@ from maple_submit_filter.answer.decision import examined
 from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.request.slurm.values import seconds
 from maple_submit_filter.site.facts import Site
-from maple_submit_filter.types.job import Job, Read, line_of
+from maple_submit_filter.types.job import Job, Read, Setting, Settings, line_of
 from maple_submit_filter.types.launch_plan import LaunchPlan, Link, Step
-from maple_submit_filter.types.settings import Setting, Settings
 
 from ...base.quantities import clock
 from ...base.slots import LAUNCHERS, Name, Origin, Slot, Slots

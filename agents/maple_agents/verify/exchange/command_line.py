@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from maple_submit_filter.types.job import Job
-from maple_submit_filter.types.settings import Settings
+from maple_submit_filter.types.job import Job, Settings
 
 from ...ask.verified.records import CannotVerify
 from ...base.quantities import clock, of_clock

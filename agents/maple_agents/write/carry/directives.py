@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from maple_submit_filter.launchers.registry import AGENTS, NAMED
 from maple_submit_filter.site.facts import NodeKind, Site
-from maple_submit_filter.types.settings import Setting
+from maple_submit_filter.types.job import Setting
 
 from ...base.slots import Name, Origin, Slot, Slots
 from ...request.script.parts import Foreign, Launch

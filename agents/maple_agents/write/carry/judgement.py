@@ -14,9 +14,8 @@ from maple_submit_filter.bash.check import parses
 from maple_submit_filter.host.bounded_file import read_file
 from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.repair.search import State
-from maple_submit_filter.types.job import line_of
+from maple_submit_filter.types.job import Setting, line_of
 from maple_submit_filter.types.launch_plan import Group, Step
-from maple_submit_filter.types.settings import Setting
 from maple_submit_filter.types.submission import Submission
 from maple_submit_filter.types.text import NUL
 

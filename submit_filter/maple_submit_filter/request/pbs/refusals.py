@@ -10,8 +10,7 @@ import re
 from typing import Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from ...types.edits import Span
-from ...types.job import JobScript
-from ...types.settings import Setting, Settings
+from ...types.job import JobScript, Setting, Settings
 from ...types.submission import travels
 from . import select
 from .options import is_illegal

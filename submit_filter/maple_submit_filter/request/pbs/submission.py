@@ -6,15 +6,13 @@ import os
 from typing import Callable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ...types.edits import Span
-from ...types.job import Directive, JobScript, Oddity
-from ...types.settings import Origin, Setting, Settings
+from ...types.job import Directive, JobScript, Oddity, Origin, Setting, Settings
 from ...types.submission import Submission, travels
 from ..directives import DirectiveLine, DirectiveWord
 from ..options import GivenOption, read_options
-from ..script_lines import SHELLS, interpreter
-from .oddities import beaten, other_schedulers, unread, without_effect
+from ..slurm.script_lines import SHELLS, interpreter
 from .options import AT_ONCE, ATTRIBUTES, QSUB, RESOURCES, STRIPPED, Items, attributes, is_illegal, resources
-from .script_lines import DEFAULT_PREFIX, head, stands
+from .script_lines import DEFAULT_PREFIX, beaten, head, other_schedulers, stands, unread, without_effect
 
 LONGEST_PREFIX = 32  # bytes of -C that count
 CRLF = "qsub: script contains cr, lf"

@@ -5,15 +5,24 @@ from __future__ import annotations
 from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ...types.edits import Span
-from ...types.job import Directive, JobScript, Oddity
-from ...types.settings import Origin, Setting, Settings
+from ...types.job import Directive, JobScript, Oddity, Origin, Setting, Settings
 from ...types.submission import Submission, travels
 from ..directives import DirectiveLine, DirectiveWord, directives, origin
 from ..options import NO, GivenOption, read_options
-from ..script_lines import DOS_BREAKS, foreign_lines, head, interpreter, lines_of, own_lines, refusal
 from .foreign import TABLES, translated
-from .oddities import late, near_misses, variables
 from .options import ENVIRONMENT, SBATCH
+from .script_lines import (
+    DOS_BREAKS,
+    foreign_lines,
+    head,
+    interpreter,
+    late,
+    lines_of,
+    near_misses,
+    own_lines,
+    refusal,
+    variables,
+)
 
 READ_WITH = {b"#SBATCH": SBATCH, **TABLES}
 UNKNOWN_OPTION = "unrecognized option"

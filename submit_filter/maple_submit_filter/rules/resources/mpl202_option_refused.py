@@ -12,9 +12,8 @@ from ...request.slurm import values
 from ...site.facts import Demand, Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, Setting
 from ...types.launch_plan import LaunchPlan, Link
-from ...types.settings import Setting
 from .. import rule
 from ..limits import asks_for_gpus, gpu_items, judged, text
 

@@ -11,9 +11,8 @@ from ...request.slurm import values
 from ...site.facts import Partition, Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding, counted
-from ...types.job import Job
+from ...types.job import Job, Setting
 from ...types.launch_plan import LaunchPlan
-from ...types.settings import Setting
 from .. import rule
 from ..limits import Limit, gpu_count, judged, limit, text
 

@@ -10,9 +10,8 @@ from ...request.slurm import values
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, Setting
 from ...types.launch_plan import LaunchPlan
-from ...types.settings import Setting
 from .. import rule
 from ..limits import Limit, gpu_count, judged, limit, most_of
 

@@ -8,9 +8,8 @@ from ...cures.option_edits import at, restate
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, Setting
 from ...types.launch_plan import LaunchPlan
-from ...types.settings import Setting
 from .. import rule
 from ..limits import judged
 

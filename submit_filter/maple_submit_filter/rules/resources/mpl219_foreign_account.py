@@ -9,9 +9,8 @@ from ...request.scheduler_words import option
 from ...site.facts import Site, foreign_names
 from ...types.edits import Safety
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, Setting
 from ...types.launch_plan import LaunchPlan
-from ...types.settings import Setting
 from .. import rule
 from ..limits import judged, rows_in_force, text
 

@@ -10,9 +10,8 @@ from ...request.scheduler_words import command, is_pbs, option
 from ...site.facts import Site
 from ...types.edits import Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job, Oddity
+from ...types.job import Job, Oddity, Setting
 from ...types.launch_plan import LaunchPlan
-from ...types.settings import Setting
 from .. import rule
 
 # What sbatch 22.05.8 refuses when it is no number, time or amount; asked of the program.

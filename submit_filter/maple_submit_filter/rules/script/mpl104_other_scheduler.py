@@ -10,9 +10,8 @@ from ...request.unread_directives import command, other_scheduler, unset_here
 from ...site.facts import Site
 from ...types.edits import Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, Setting
 from ...types.launch_plan import LaunchPlan
-from ...types.settings import Setting
 from .. import rule
 
 # What of a Slurm request a PBS job would have to say, and with which settings.

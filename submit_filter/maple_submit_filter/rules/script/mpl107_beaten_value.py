@@ -6,9 +6,8 @@ from typing import Iterator, Optional
 
 from ...site.facts import Site
 from ...types.findings import Finding
-from ...types.job import Job, Oddity
+from ...types.job import Job, Oddity, Setting
 from ...types.launch_plan import LaunchPlan
-from ...types.settings import Setting
 from .. import rule
 
 

@@ -9,9 +9,8 @@ from ...cures.option_edits import at, restate
 from ...site.facts import Site
 from ...types.edits import Safety
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, Setting
 from ...types.launch_plan import LaunchPlan
-from ...types.settings import Setting
 from .. import rule
 
 _INDEX = (b"SLURM_ARRAY_TASK_ID", b"PBS_ARRAY_INDEX")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from maple_submit_filter.types.edits import ArgvEdit, Edit, Fix, Safety, Span
-from maple_submit_filter.types.settings import Setting
+from maple_submit_filter.types.job import Setting
 
 from ..registry import PLAIN, Given, fix
 from .insertion import before_commands, newline

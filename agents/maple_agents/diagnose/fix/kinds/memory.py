@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from maple_submit_filter.request.pbs.select import chunks
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
-from maple_submit_filter.types.settings import Setting
+from maple_submit_filter.types.job import Setting
 
 from ....base.quantities import size
 from ..registry import Given, fix

@@ -12,8 +12,7 @@ from ....ask.schedulers.protocol import JobState, of_ending
 from ....ask.schedulers.slurm import tables as slurm_tables
 from ....ask.schedulers.slurm.jobs import ending, expand, state
 from ....base import quantities
-from .commands import Commands
-from .from_slurm import LAUNCH_FAILED, submit_line
+from .from_slurm import LAUNCH_FAILED, Commands, submit_line
 from .job_facts import JobFacts
 
 FIELDS = (

@@ -1,20 +1,25 @@
 """What Slurm's controller knows of a job: `scontrol show job`, the stored script, which tasks of an array failed.
 
+Each of its commands is asked within a time of its own; what they cannot say is a line, not a failure.
+
 What a Slurm partition gives to jobs that ask for nothing: nobody typed it, so no option is made of it.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ....ask.schedulers.protocol import EndReason, Job, JobState
+from ....ask.schedulers.commands import Output, quiet_environment, run
+from ....ask.schedulers.protocol import EndReason, Job, JobState, SchedulerError
 from ....ask.schedulers.slurm import queue as slurm_details
 from ....base import quantities
-from .commands import Commands
 from .job_facts import JobFacts, of_job
 
+SECONDS = 15.0  # for each command; a busy controller answers late, and a user waits for all of them
 _NAME = re.compile(r"\w[\w.-]{0,200}")
 _NONE = ("", "NONE", "UNLIMITED", "0")
 # A field of the job, and the fields of the partition that it comes from, the stronger first.
@@ -23,7 +28,6 @@ _FROM = {
     "MinMemoryNode": ("DefMemPerNode",),
     "MinMemoryCPU": ("DefMemPerCPU",),
 }
-
 _NOTHING = ("", "(null)", "N/A", "None", "Unknown")
 LAUNCH_FAILED = "0:53"  # the batch script never began: mostly its output could not be opened
 # States that say more than the word Maple has for them.
@@ -37,6 +41,28 @@ _TELLING = (
     "REVOKED",
     "CANCELLED",
 )
+
+
+class Commands:
+    """The commands that PATH of *environ* has; *late* holds a line for each that gave no answer."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self.late: list[str] = []
+
+    def ask(self, command: str, words: Sequence[str]) -> Output | None:
+        """Return what the command said, None where it is not here or late; the exit code is the caller's to judge."""
+        path = shutil.which(command, path=self._environ.get("PATH", os.defpath))
+        if path is None:
+            return None
+        env = quiet_environment(self._environ, SLURM_TIME_FORMAT="%s", TZ=self._environ.get("TZ", ""))
+        if not env["TZ"]:
+            del env["TZ"]
+        try:
+            return run([path, *words], timeout=SECONDS, env=env)
+        except SchedulerError as error:
+            self.late.append("%s: %s" % (command, error.text))
+            return None
 
 
 def ask(job: Job, commands: Commands) -> JobFacts:

@@ -1,16 +1,22 @@
-"""Jobs that failed and that their owners were not told of yet: held in memory by uid, so that no answer asks a store.
+"""What owners are to be told with their next submission: jobs that failed, and alarms of jobs that run.
+
+Both are held in memory by uid, so that no answer asks a store.
 
 What is told of is written down, so that a restart, and the services of other hosts that share the store, do not tell
 of it again. Those look every few seconds: between the two a user who submits on another host may read a line twice.
+Alarms are what the owners' own processes saw: the service looks at no job itself, and what it holds of them a restart
+forgets, for the owner's folder has it too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from maple_agents.ask.memory.service import OF_VERIFY, STATES, Failure, failure_of, failures_line, whole
+from maple_agents.progress.notices import Waiting, line
 from maple_submit_filter.answer import terminal
 from maple_submit_filter.types.job_records import Outcome
 
@@ -23,13 +29,13 @@ EVERY = 2.0  # seconds between two looks at what others told of
 SWEEP = 30.0  # seconds between two looks at what others heard
 LATE = 3600.0  # seconds that a hook on another host may be late
 SKEW = 300.0  # seconds that the clocks of two hosts may be apart
-MOST_USERS, MOST_OF_USER = 10_000, 50
+MOST_USERS, MOST_OF_USER, MOST_ALARMS = 10_000, 50, 20
 MOST_READ = 5_000  # ends that are read at once, the newest
 ASK_SECONDS = 10.0
 
 
 class Failures:
-    """*read*, *write*: the store's threads. *clock*: seconds since 1970."""
+    """Jobs that failed and that nobody was told of yet. *read*, *write*: the store's threads. *clock*: since 1970."""
 
     def __init__(self, read: Keeper, write: Keeper, clock: Callable[[], float] = time.time) -> None:
         self._read, self._write, self._clock = read, write, clock
@@ -158,3 +164,53 @@ class Failures:
 def _without_server(job: str) -> str:
     """Return the id as users type it: 4711 for PBS's 4711.server."""
     return job.partition(".")[0]
+
+
+class Held(NamedTuple):
+    """A user's alarms that wait, and those that he was told of since he handed them over."""
+
+    waiting: tuple[Waiting, ...] = ()
+    told: tuple[tuple[str, str], ...] = ()
+
+
+class Alarms:
+    """Alarms that users are to be told of."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, Held] = {}
+
+    def hold(self, uid: int, alarms: Sequence[Waiting]) -> tuple[tuple[str, str], ...]:
+        """Hold exactly these of a user; return job and kind of those that he was told of since the last time."""
+        before = self._held.pop(uid, Held())
+        rest = tuple(alarm for alarm in alarms if (alarm.job, alarm.kind) not in before.told)
+        if rest and len(self._held) < MOST_USERS:
+            self._held[uid] = Held(rest[:MOST_ALARMS])
+        return before.told
+
+    def waits(self, uid: int) -> bool:
+        """Return whether a user is to be told of an alarm."""
+        return bool(self._held.get(uid, Held()).waiting)
+
+    def line(self, uid: int) -> bytes:
+        """Return the line that tells a user of his alarms, b"" for none; he will not be told of them again."""
+        held = self._held.get(uid, Held())
+        try:
+            found = line(held.waiting)
+        except Exception as error:  # an answer does not depend on what else there is to tell
+            log().error("not told of alarms", why=cause(error))
+            return b""
+        if held.waiting:
+            self._held[uid] = Held((), (*held.told, *((alarm.job, alarm.kind) for alarm in held.waiting)))
+        return terminal.of_jobs(found.removeprefix("maple: ")) if found else b""
+
+    def heard(self, ends: Iterable[Outcome]) -> None:
+        """Jobs have ended: what was odd of them is odd no more."""
+        for outcome in ends:
+            held = self._held.get(outcome.uid)
+            if held is not None:
+                rest = tuple(alarm for alarm in held.waiting if alarm.job != outcome.job)
+                self._held[outcome.uid] = held._replace(waiting=rest)
+
+    def forget(self) -> None:
+        """Hold nothing of anybody: somebody was purged."""
+        self._held.clear()
