@@ -203,7 +203,7 @@ def emit(mapping: str, hosts: str, topology: str, lstopo: str, into: str) -> Non
 
     Exit code: 0 written, 2 usage, a file that cannot be read, or a mapping that cannot be written so.
     """
-    from ..mapping.emitted import emitted
+    from ..mapping.emit import emitted
 
     for target, one in emitted(mapping, hosts, topology, lstopo):
         click.echo(f"{target}:")
@@ -233,7 +233,7 @@ def tune(mapping: str, hosts: str, topology: str, most: int) -> None:
 
     Exit code: 0 shown, 2 usage, a file that cannot be read, or a mapping that says too little.
     """
-    from ..mapping.emitted import tuned
+    from ..mapping.emit import tuned
 
     found, own = tuned(mapping, hosts, topology)
     click.echo(printable(f"{mapping}: {own:.3f} s of exchanges a step as written; {len(found)} ways tried"))

@@ -1,4 +1,7 @@
-"""Which cores each rank of a node is bound to, where a launch line lists them, and what is wrong with that."""
+"""Which cores each rank of a node is bound to, where a launch line lists them, and what is wrong with that.
+
+Also where `taskset -c` or `numactl -C` in front of a program gives each task its cores, by its local number.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,67 @@ from typing import NamedTuple
 from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.types.launch_plan import Step
 
-from . import pins
 from .placement import Placement
 from .topology import Hardware, cores
 
+_NUMBER = r"(?:\d{1,4}|\$\(\([^()]*\)\)|\$\w+|\$\{\w+\})"
+_RANGE = rf"{_NUMBER}(?:-{_NUMBER})?"
+_PIN = re.compile(
+    r"(?:\btaskset\s+(?:-a\s+)?(?:-c|-ac|--cpu-list)|\bnumactl\s+(?:-\S+\s+)*?(?:-C|--physcpubind))[\s=]+"
+    rf"(?P<cores>{_RANGE}(?:,{_RANGE})*)(?=\s)"
+)
+_SET = re.compile(rf"(?<![\w$-])([A-Za-z_]\w*)=({_NUMBER}(?=[\s;]|\Z)|[^\s;]*)")
+_PART = re.compile(_NUMBER)
+_TERMS = re.compile(r"\s*(?:\d{1,6}|[-+*/%]|\$?\w+)")
+_BRANCHES = re.compile(
+    r"\b(?:if|case|for|while|until|select|function|eval|let|read|declare)\b|&&|\|\||\+=|(?<!\$)\(\(", re.S
+)
+LOCAL = ("SLURM_LOCALID", "PMI_LOCAL_RANK", "PALS_LOCAL_RANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID")
 _LIST = re.compile(r"(?:v(?:erbose)?,|q(?:uiet)?,)?(list|map_cpu|mask_cpu):([0-9a-fA-Fx,:*-]+)\Z")
+
+
+def pin_words(line: str) -> str:
+    """Return the words that pin, "" where none do, or several."""
+    found = list(_PIN.finditer(line))
+    return found[0][0].strip() if len(found) == 1 else ""
+
+
+def cores_of_pin(line: str, local: int, names: tuple[str, ...] = LOCAL) -> str | None:
+    """Return the list of cores of a local task, None where a value is not known or a branch may change it."""
+    match = _PIN.search(line)
+    if match is None or not pin_words(line) or _BRANCHES.search(line):
+        return None
+    if "$" in match["cores"] and line.count("'", 0, match.start()) % 2 == 0:
+        return None  # the batch shell fills it in, not the task's
+    known = dict.fromkeys(names, local)
+    for one in _SET.finditer(line, 0, match.start()):
+        value = _value(one[2], known) if re.fullmatch(_NUMBER, one[2]) else None
+        known.pop(one[1], None)
+        if value is not None:
+            known[one[1]] = value
+    values = [_value(part, known) for part in _PART.findall(match["cores"])]
+    if None in values:
+        return None
+    rest = iter(values)
+    return _PART.sub(lambda _: str(next(rest)), match["cores"])
+
+
+def _value(text: str, known: dict[str, int]) -> int | None:
+    """Return what a number, a variable or sums and products of these in `$((...))` come to."""
+    inner = text[3:-2] if text.startswith("$((") else text.strip("${}")
+    terms = [term.strip() for term in _TERMS.findall(inner)]
+    if "".join(terms) != re.sub(r"\s", "", inner) or len(terms) % 2 == 0:
+        return None
+    numbers = [int(one) if one.isdigit() else known.get(one.lstrip("$")) for one in terms[::2]]
+    total, product, sign = 0, numbers[0], 1
+    for sort, number in zip(terms[1::2], numbers[1:]):
+        if product is None or number is None or sort not in "+-*/%" or sort in "/%" and number == 0:
+            return None
+        if sort in "+-":
+            total, product, sign = total + sign * product, number, 1 if sort == "+" else -1
+        else:
+            product = product * number if sort == "*" else product // number if sort == "/" else product % number
+    return total + sign * product if product is not None and total + sign * product >= 0 else None
 
 
 class Binding(NamedTuple):
@@ -49,7 +108,7 @@ def binding(step: Step, placed: Placement, source: bytes) -> Binding | None:
             listed = _listed(match[1], match[2])
             said = f"--{option.name}={text}"
             return Binding(tuple(listed[rank % len(listed)] for rank in range(each)), said) if listed else None
-    return _pinned(source[step.span.start : step.span.end].decode("utf-8", "replace"), step, each)
+    return _by_pin(source[step.span.start : step.span.end].decode("utf-8", "replace"), step, each)
 
 
 def _listed(kind: str, text: str) -> list[frozenset[int]]:
@@ -78,10 +137,10 @@ def _mask(text: str) -> frozenset[int]:
     return frozenset(bit for bit in range(number.bit_length()) if number >> bit & 1)
 
 
-def _pinned(line: str, step: Step, each: int) -> Binding | None:
+def _by_pin(line: str, step: Step, each: int) -> Binding | None:
     """Return the cores that words in front of the program give each rank; an agent's hold for all its workers."""
     agent = step.workers_per_task is not None or step.links[-1].name in AGENTS
-    listed = [pins.pinned(line, local, () if agent else pins.LOCAL) for local in range(each)]
+    listed = [cores_of_pin(line, local, () if agent else LOCAL) for local in range(each)]
     try:
         of = tuple(cores(one) for one in listed if one is not None)
     except ValueError:
@@ -90,7 +149,7 @@ def _pinned(line: str, step: Step, each: int) -> Binding | None:
         return None
     alike = len(set(of)) == 1
     share = min((one.cpus or 0 for one in step.groups[0].processes), default=0) if not agent else 0
-    return Binding(of, pins.written(line), alike, share)
+    return Binding(of, pin_words(line), alike, share)
 
 
 def flaws(bound: Binding, placed: Placement, hardware: Hardware) -> Iterator[Flaw]:
