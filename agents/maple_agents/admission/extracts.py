@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .python.source import Constant, Declared, Source, source
+from .python_source import Constant, Declared, Source, source
 from .user_files import Form
 
 MOST_LEAVES = 4000

@@ -20,7 +20,7 @@ from .extracts import CONFIG, PACKAGES, SOURCE, SUFFIXES
 from .hydra import Composed, Setting, composed
 from .names import Candidate, of_key, part_at
 from .programs import Argument, Started, main, one_program
-from .python.source import Declared, Source
+from .python_source import Declared, Source
 from .user_files import Files
 
 _CD = re.compile(r"^([ \t]*)(?:cd|pushd)(?:[ \t]+([^\n#;&|]*?))?[ \t]*(?=$|#|;|&|\|)", re.MULTILINE)

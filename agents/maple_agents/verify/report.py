@@ -7,8 +7,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, Optional, TypedDict, Union
 
-from ..ask.verified import records
-from ..ask.verified.records import SCHEMA, Inputs, as_table, digest, of_files
+from ..ask import verified_runs
+from ..ask.verified_runs import SCHEMA, Inputs, as_table, digest, of_files
 from .judge.comparison import Names, compare
 from .run.facts import Fact
 from .run.runs import Run
@@ -136,7 +136,7 @@ def inputs_of(wanted: Wanted, made: Verified, template: str = "", revision: int 
         tuple(wanted.words),
         wanted.site.id,
         wanted.site.revision,
-        records.miniapps_digest(),
+        verified_runs.miniapps_digest(),
         of_files(made.depends),
         template,
         revision,

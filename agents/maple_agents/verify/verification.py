@@ -18,7 +18,7 @@ from maple_submit_filter.types.submission import Submission
 
 from ..ask.schedulers import Job as Submitted
 from ..ask.schedulers import Scheduler, SchedulerError
-from ..ask.verified.records import CannotVerify
+from ..ask.verified_runs import CannotVerify
 from .exchange.command_line import at_least, job_name
 from .exchange.command_line import limits as words_for
 from .exchange.exchange import exchanged, fit

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from maple_agents.ask.schedulers import Job, JobState
-from maple_agents.ask.verified.records import CannotVerify
+from maple_agents.ask.verified_runs import CannotVerify
 from maple_agents.base.complaint import Complaint
 from maple_agents.diagnose.retry import loop as rounds_shown
 from maple_agents.diagnose.retry import rounds

@@ -6,7 +6,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from maple_agents.ask.verified.records import CannotVerify
+from maple_agents.ask.verified_runs import CannotVerify
 from maple_agents.verify.exchange.command_line import first_index, job_name, limits, minutes
 from maple_agents.verify.run.workplace import Workplace
 

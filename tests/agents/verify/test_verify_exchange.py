@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.ask.verified.records import CannotVerify
+from maple_agents.ask.verified_runs import CannotVerify
 from maple_agents.verify.exchange.exchange import exchanged
 
 from tests.agents.verify.planned import HEAD, again, state

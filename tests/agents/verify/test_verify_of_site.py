@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from maple_agents.ask.verified import records
-from maple_agents.ask.verified.records import CannotVerify
+from maple_agents.ask import verified_runs
+from maple_agents.ask.verified_runs import CannotVerify
 from maple_agents.base.slots import Slots
 from maple_agents.cli.verify import site_templates as verify_of_site
 from maple_agents.cli.verify.site_templates import Case, Layout, cases
@@ -44,12 +44,12 @@ def one(name: str, site: str, words: tuple[str, ...], layout: Layout = LAYOUT) -
 
 def record(case: Case, **more: object) -> dict[str, object]:
     """Return the record of a case that passed; *more* stands in its inputs."""
-    inputs = records.Inputs(
-        "", (), case.site.id, case.site.revision, records.miniapps_digest(), {}, case.template, case.revision,
+    inputs = verified_runs.Inputs(
+        "", (), case.site.id, case.site.revision, verified_runs.miniapps_digest(), {}, case.template, case.revision,
         case.composition,
     )  # fmt: skip
     told = {"schema": 1, "id": "x", "result": "passed", "miniapps": ["dry"]}
-    return {**told, "inputs": {**records.as_table(inputs), **more}}
+    return {**told, "inputs": {**verified_runs.as_table(inputs), **more}}
 
 
 @pytest.mark.parametrize("name", ["ddp", "fsdp", "zero3", "accelerate-ddp", "3d"])
@@ -96,7 +96,7 @@ def test_without_a_name_all_of_the_site_is_verified(own_state: Path) -> None:
 @pytest.mark.parametrize("name", ["ddp", "torchrun-over-srun"])
 def test_what_passed_and_has_not_changed_is_not_stale(own_state: Path, name: str) -> None:
     """Whichever words the job was given."""
-    records.save(record(one(name, "ncsa-delta", DELTA)))
+    verified_runs.save(record(one(name, "ncsa-delta", DELTA)))
     assert one(name, "ncsa-delta", DELTA).why == []
 
 
@@ -111,16 +111,16 @@ def test_what_passed_and_has_not_changed_is_not_stale(own_state: Path, name: str
 )
 def test_what_has_changed_is_stale_and_said(own_state: Path, change: dict[str, object], why: str) -> None:
     """Each input by its name."""
-    records.save(record(one("ddp", "ncsa-delta", DELTA), **change))
+    verified_runs.save(record(one("ddp", "ncsa-delta", DELTA), **change))
     assert one("ddp", "ncsa-delta", DELTA).why == ["changed since then: " + why]
 
 
 def test_what_failed_or_was_only_probed_is_stale(own_state: Path) -> None:
     """Neither says that the parts work."""
     case = one("ddp", "ncsa-delta", DELTA)
-    records.save({**record(case), "result": "failed"})
+    verified_runs.save({**record(case), "result": "failed"})
     assert one("ddp", "ncsa-delta", DELTA).why == ["it did not pass the last time"]
-    records.save({**record(case), "miniapps": ["probe"]})
+    verified_runs.save({**record(case), "miniapps": ["probe"]})
     assert one("ddp", "ncsa-delta", DELTA).why == ["only probe ran, whose ranks do not meet"]
 
 

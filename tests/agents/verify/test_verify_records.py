@@ -10,13 +10,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from maple_agents.ask import sites
-from maple_agents.ask.verified import records
+from maple_agents.ask import sites, verified_runs
 from maple_agents.verify.run import workplace
 from maple_agents.verify.run.workplace import PREFIX, Workplace, remove
 
-INPUTS = records.Inputs("hash", ("--nodes=2",), "ncsa-delta", "r1", "apps", {"/etc/hosts": "h"}, "", 0)
-RECORD = {"schema": 1, "id": "20260101T000000Z-1", "result": "passed", "inputs": records.as_table(INPUTS)}
+INPUTS = verified_runs.Inputs("hash", ("--nodes=2",), "ncsa-delta", "r1", "apps", {"/etc/hosts": "h"}, "", 0)
+RECORD = {"schema": 1, "id": "20260101T000000Z-1", "result": "passed", "inputs": verified_runs.as_table(INPUTS)}
 
 
 @pytest.fixture
@@ -24,93 +23,95 @@ def environ(tmp_path) -> dict[str, str]:
     return {"XDG_STATE_HOME": str(tmp_path / "state"), "HOME": str(tmp_path), "MAPLE_ETC": str(tmp_path / "etc")}
 
 
-@pytest.mark.parametrize("name", records.Inputs._fields)
+@pytest.mark.parametrize("name", verified_runs.Inputs._fields)
 def test_a_change_of_any_input_makes_a_record_stale(name):
     other = {"words": (), "files": {"/etc/hosts": "other"}, "revision": 2}.get(name, "other")
-    assert len(records.stale(RECORD, INPUTS._replace(**{name: other}))) == 1
-    assert records.stale(RECORD, INPUTS) == []
+    assert len(verified_runs.stale(RECORD, INPUTS._replace(**{name: other}))) == 1
+    assert verified_runs.stale(RECORD, INPUTS) == []
 
 
 def test_other_versions_of_a_framework_make_it_stale():
     record = {**RECORD, "frameworks": {"torch": "2.13.0"}}
-    assert records.stale(record, INPUTS, {"torch": "2.13.0"}) == []
-    assert records.stale(record, INPUTS, {"torch": "2.14.0"}) == ["the versions of the frameworks"]
+    assert verified_runs.stale(record, INPUTS, {"torch": "2.13.0"}) == []
+    assert verified_runs.stale(record, INPUTS, {"torch": "2.14.0"}) == ["the versions of the frameworks"]
 
 
 @pytest.mark.parametrize("record", [{}, {"schema": 2}, {"schema": 1, "inputs": 7}])
 def test_a_record_of_another_form_is_stale(record):
-    assert records.stale(record, INPUTS)
+    assert verified_runs.stale(record, INPUTS)
 
 
 def test_a_record_comes_back_as_it_was_and_only_its_owner_reads_it(environ):
-    path = records.save(RECORD, environ)
-    assert path is not None and records.load_all(environ) == [RECORD]
+    path = verified_runs.save(RECORD, environ)
+    assert path is not None and verified_runs.load_all(environ) == [RECORD]
     assert os.stat(os.path.dirname(path)).st_mode & 0o077 == 0
     assert os.listdir(os.path.dirname(path)) == [os.path.basename(path)]
 
 
 def test_a_state_folder_that_cannot_be_written_costs_only_the_record(environ, tmp_path):
     (tmp_path / "state").write_text("a file")
-    assert records.save(RECORD, environ) is None
-    assert records.save(RECORD, {}) is None
+    assert verified_runs.save(RECORD, environ) is None
+    assert verified_runs.save(RECORD, {}) is None
 
 
 def test_old_records_go(environ, monkeypatch):
-    monkeypatch.setattr(records, "KEPT", 3)
+    monkeypatch.setattr(verified_runs, "KEPT", 3)
     for number in range(5):
-        records.save({**RECORD, "id": f"2026010{number}"}, environ)
-    assert [record["id"] for record in records.load_all(environ)] and len(records.load_all(environ)) == 3
+        verified_runs.save({**RECORD, "id": f"2026010{number}"}, environ)
+    assert [record["id"] for record in verified_runs.load_all(environ)] and len(verified_runs.load_all(environ)) == 3
 
 
 def test_a_torn_record_is_no_record(environ):
-    path = records.save(RECORD, environ)
+    path = verified_runs.save(RECORD, environ)
     assert path is not None
     Path(path).write_text('{"schema": 1, "id": ')
-    assert records.load_all(environ) == []
+    assert verified_runs.load_all(environ) == []
 
 
 def template_record(site, name: str, result: str = "passed", **more: object) -> dict[str, object]:
     one = next(one for one in site.launch_templates if one.name == name)
-    inputs = records.Inputs("", (), site.id, site.revision, records.miniapps_digest(), {}, name, one.revision)
+    inputs = verified_runs.Inputs(
+        "", (), site.id, site.revision, verified_runs.miniapps_digest(), {}, name, one.revision
+    )
     told = {"schema": 1, "id": "x", "result": result, "miniapps": ["dry"]}
-    return {**told, "inputs": {**records.as_table(inputs), **more}}
+    return {**told, "inputs": {**verified_runs.as_table(inputs), **more}}
 
 
 def test_a_template_is_verified_on_the_site_where_it_passed(environ):
     site = sites.load("ncsa-delta")
-    records.save(template_record(site, "torchrun-over-srun"), environ)
-    found = {one.name: one.verified for one in records.with_records(site, environ).launch_templates}
+    verified_runs.save(template_record(site, "torchrun-over-srun"), environ)
+    found = {one.name: one.verified for one in verified_runs.with_records(site, environ).launch_templates}
     assert found.pop("torchrun-over-srun") and not any(found.values())
 
 
 @pytest.mark.parametrize("change", [{"site_revision": "old"}, {"revision": 99}, {"miniapps": "old"}])
 def test_a_template_is_not_verified_by_a_record_of_something_else(environ, change):
     site = sites.load("ncsa-delta")
-    records.save(template_record(site, "torchrun-over-srun", **change), environ)
-    assert records.with_records(site, environ) == site
+    verified_runs.save(template_record(site, "torchrun-over-srun", **change), environ)
+    assert verified_runs.with_records(site, environ) == site
 
 
 def test_a_template_that_failed_is_not_verified_nor_one_that_was_only_probed(environ):
     site = sites.load("ncsa-delta")
-    records.save(template_record(site, "torchrun-over-srun", "failed"), environ)
-    records.save({**template_record(site, "python-over-srun"), "miniapps": ["probe"]}, environ)
-    assert not any(one.verified for one in records.with_records(site, environ).launch_templates)
+    verified_runs.save(template_record(site, "torchrun-over-srun", "failed"), environ)
+    verified_runs.save({**template_record(site, "python-over-srun"), "miniapps": ["probe"]}, environ)
+    assert not any(one.verified for one in verified_runs.with_records(site, environ).launch_templates)
 
 
 def test_the_site_is_loaded_with_what_was_verified(environ, monkeypatch):
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     site = sites.load("ncsa-delta")
-    records.save(template_record(site, "torchrun-over-srun"), environ)
+    verified_runs.save(template_record(site, "torchrun-over-srun"), environ)
     assert [one.name for one in sites.load("ncsa-delta").launch_templates if one.verified] == ["torchrun-over-srun"]
 
 
 def test_the_hash_of_the_mini_apps_changes_with_any_of_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "miniapps_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(verified_runs, "miniapps_folder", lambda: str(tmp_path))
     (tmp_path / "dry.py").write_text("1")
-    before = records.miniapps_digest()
+    before = verified_runs.miniapps_digest()
     (tmp_path / "dry.py").write_text("2")
-    assert records.miniapps_digest() != before
+    assert verified_runs.miniapps_digest() != before
 
 
 class Scheduler:
@@ -131,9 +132,9 @@ def opened(environ, folder: Path, pid: int, **more: object) -> None:
         "folder": str(folder), "scheduler": "slurm", "host": socket.gethostname(), "pid": pid, "started": "1",
         "job": "7",
     }  # fmt: skip
-    own = records.own_folder(environ)
+    own = verified_runs.own_folder(environ)
     assert own is not None
-    records.write_value(os.path.join(own, "open"), "one.json", {**told, **more})
+    verified_runs.write_value(os.path.join(own, "open"), "one.json", {**told, **more})
 
 
 def test_what_a_killed_verification_left_is_cleared_by_the_next(environ, tmp_path):
@@ -163,7 +164,7 @@ def test_a_living_verification_is_left_alone(environ, tmp_path):
     note.submitted("8")
     assert workplace.clear_leftovers(Scheduler(), environ) == [] and folder.exists()  # type: ignore[arg-type]
     note.close()
-    assert records.names_in(os.path.join(records.own_folder(environ) or "", "open")) == []
+    assert verified_runs.names_in(os.path.join(verified_runs.own_folder(environ) or "", "open")) == []
 
 
 def test_no_note_can_make_another_folder_go(environ, tmp_path):

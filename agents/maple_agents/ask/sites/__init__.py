@@ -65,7 +65,7 @@ def load(site_id: str) -> Site:
 
 def as_verified(site: Site) -> Site:
     """A verification says of a launch template that it works here; it comes and goes without the site file."""
-    from ..verified.records import with_records
+    from ..verified_runs import with_records
 
     return with_records(site)
 

@@ -74,7 +74,7 @@ def _failed(script: bytes, site: Site) -> int:
     Raises `Complaint` with exit code 1 where it could not be verified.
     """
     from maple_agents.ask.schedulers import SchedulerError, choose
-    from maple_agents.ask.verified.records import CannotVerify, Interrupted
+    from maple_agents.ask.verified_runs import CannotVerify, Interrupted
     from maple_agents.verify.verification import Wanted, verify
 
     from ..progress import progress

@@ -222,7 +222,7 @@ def _is_stale(title: str, case: CaseOrWhy) -> bool:
 def _in_one_line() -> Iterator[None]:
     """Say what is in the way as every command does; what could not be verified is no usage error."""
     from maple_agents.ask.schedulers import SchedulerError
-    from maple_agents.ask.verified.records import CannotVerify, Interrupted
+    from maple_agents.ask.verified_runs import CannotVerify, Interrupted
 
     try:
         yield
@@ -250,10 +250,10 @@ def _scheduler(site: Site) -> "Scheduler":
 
 def _kept(wanted: "Wanted", made: "Verified", asked: Case) -> "Tuple[Report, Optional[str]]":
     """Keep the record, and return the report and the record's path."""
-    from maple_agents.ask.verified import records
+    from maple_agents.ask import verified_runs
     from maple_agents.verify.report import as_json, inputs_of, record_of
 
     inputs = inputs_of(wanted, made, asked.template, asked.revision, asked.composition)
     name = asked.title if asked.template else os.path.abspath(asked.title)
-    path = records.save(record_of(wanted, made, inputs, name))
+    path = verified_runs.save(record_of(wanted, made, inputs, name))
     return as_json(wanted, made), path

@@ -12,7 +12,7 @@ from ...ask.submission import here_of, loaded, submission
 from ...base.complaint import Complaint
 
 if TYPE_CHECKING:
-    from maple_agents.ask.verified.records import CannotVerify
+    from maple_agents.ask.verified_runs import CannotVerify
     from maple_agents.base.slots import Slots
 
 
@@ -49,7 +49,7 @@ def cases(words: Sequence[str], site_id: str, name: Optional[str], layout: Layou
 
     Raises `Complaint` where nothing of the site can be verified, or the one that is named cannot.
     """
-    from maple_agents.ask.verified.records import CannotVerify
+    from maple_agents.ask.verified_runs import CannotVerify
     from maple_agents.templates import paradigms
 
     where = here_of(site_id)
@@ -72,7 +72,7 @@ def cases(words: Sequence[str], site_id: str, name: Optional[str], layout: Layou
 
 
 def _launch(name: str, site: Site, words: Sequence[str], layout: Layout) -> Case:
-    from maple_agents.ask.verified import records
+    from maple_agents.ask import verified_runs
     from maple_agents.verify.exchange import from_template
 
     template = from_template.template(name, site)
@@ -80,17 +80,17 @@ def _launch(name: str, site: Site, words: Sequence[str], layout: Layout) -> Case
     verified = any(
         launch_template.verified for launch_template in site.launch_templates if launch_template.name == name
     )
-    why = [] if verified else records.outdated(site, name, template.revision)
+    why = [] if verified else verified_runs.outdated(site, name, template.revision)
     asked = submission("-", source, words, site.scheduler)
     return Case(name, asked, site, name, template.revision, why=why)
 
 
 def _paradigm(name: str, site: Site, words: Sequence[str], layout: Layout) -> Case:
-    from maple_agents.ask.verified import records
+    from maple_agents.ask import verified_runs
     from maple_agents.verify.exchange.from_template import composed
 
     made = composed(name, site.id, _said(name, site, words, layout))
-    why = records.outdated(site, name, made.revision, made.composition)
+    why = verified_runs.outdated(site, name, made.revision, made.composition)
     asked = submission("-", made.script, words, site.scheduler)
     return Case(name, asked, site, name, made.revision, made.composition, made.mini_app, why)
 

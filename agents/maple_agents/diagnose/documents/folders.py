@@ -18,7 +18,7 @@ from typing import Any
 
 from maple_submit_filter.host import own_folders, places
 
-from ...ask.verified.records import names_in, read_value, write_value
+from ...ask.verified_runs import names_in, read_value, write_value
 from .passages import Piece, pieces
 
 FOLDER = "documents"

@@ -24,7 +24,7 @@ from maple_submit_filter.types.submission import Submission
 from ...ask.schedulers import Job, JobState, Scheduler, SchedulerError, choose
 from ...ask.schedulers.commands import run as run_command
 from ...ask.schedulers.job_wait import Pace, changes
-from ...ask.verified.records import CannotVerify, Interrupted
+from ...ask.verified_runs import CannotVerify, Interrupted
 from ...base.complaint import Complaint
 from ...base.new_file import put
 from ...base.terminal import at_terminal, on_screen

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from maple_submit_filter.types.job import Job, Settings
 
-from ...ask.verified.records import CannotVerify
+from ...ask.verified_runs import CannotVerify
 from ...base.quantities import clock, of_clock
 from ...write.clusters import cluster
 from ..run.workplace import Workplace

@@ -17,7 +17,7 @@ from maple_submit_filter.types.edits import Edit
 from maple_submit_filter.types.launch_plan import Link, Step
 from maple_submit_filter.types.text import NUL
 
-from ...ask.verified.records import CannotVerify
+from ...ask.verified_runs import CannotVerify
 from .launch_lines import Line, edits_of, lines_of
 
 TRAINING = ("ddp", "fsdp", "zero3", "accelerate_ddp", "three_d")

@@ -12,7 +12,7 @@ from maple_submit_filter.types.edits import Edit, Span
 from maple_submit_filter.types.launch_plan import LaunchPlan, Step
 from maple_submit_filter.types.text import NUL, plain, show
 
-from ...ask.verified.records import CannotVerify
+from ...ask.verified_runs import CannotVerify
 
 SMALL = frozenset(
     b"cat chmod cp date df echo env export false free grep hostname ibstat id kill killall ldd ls lscpu lsof "

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ...ask.schedulers import Job, JobState, Pace, Scheduler, SchedulerError
-from ...ask.verified.records import Interrupted
+from ...ask.verified_runs import Interrupted
 from .facts import Fact, Inbox
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

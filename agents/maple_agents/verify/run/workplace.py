@@ -23,9 +23,9 @@ import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ...ask import verified_runs
 from ...ask.schedulers import Scheduler, SchedulerError
-from ...ask.verified import records
-from ...ask.verified.records import CannotVerify
+from ...ask.verified_runs import CannotVerify
 from ..exchange.exchange import SAFE
 
 NETWORK = frozenset(
@@ -67,7 +67,9 @@ class Workplace:
             for name in ("facts", "job"):
                 os.mkdir(os.path.join(self.path, name), 0o700)
             copied = os.path.join(self.path, "maple_miniapps")
-            shutil.copytree(records.miniapps_folder(), copied, ignore=shutil.ignore_patterns("__pycache__", "*.json"))
+            shutil.copytree(
+                verified_runs.miniapps_folder(), copied, ignore=shutil.ignore_patterns("__pycache__", "*.json")
+            )
         except BaseException:
             remove(self.path)
             raise
@@ -177,7 +179,7 @@ class Opened:
     """The note of one verification: its folder, its job, and the process that answers for both."""
 
     def __init__(self, token: str, folder: str, scheduler: str, environ: Mapping[str, str] = os.environ) -> None:
-        own = records.own_folder(environ)
+        own = verified_runs.own_folder(environ)
         self._folder = os.path.join(own, "open") if own else None
         self._name = f"{token}.json"
         self._told: dict[str, Any] = {
@@ -200,17 +202,17 @@ class Opened:
     def _put(self) -> None:
         if self._folder:
             with contextlib.suppress(OSError):  # a full disk is no reason not to verify
-                records.write_value(self._folder, self._name, self._told)
+                verified_runs.write_value(self._folder, self._name, self._told)
 
 
 def clear_leftovers(scheduler: Scheduler, environ: Mapping[str, str] = os.environ) -> list[str]:
     """End what dead verifications of this host have left, and return their folders."""
-    own = records.own_folder(environ)
+    own = verified_runs.own_folder(environ)
     folder = os.path.join(own, "open") if own else ""
     folders = []
-    for name in records.names_in(folder):
+    for name in verified_runs.names_in(folder):
         path = os.path.join(folder, name)
-        record = records.read_value(path)
+        record = verified_runs.read_value(path)
         if record is None or not _is_dead(record) or record.get("scheduler") != scheduler.name:
             continue
         job, left = record.get("job"), record.get("folder")

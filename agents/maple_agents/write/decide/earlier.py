@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from ...ask.verified import records
+from ...ask import verified_runs
 from ...base.new_file import keep
 from ...base.slots import Slots
 
@@ -39,9 +39,9 @@ def save(site: str, slots: Slots, environ: Mapping[str, str] = os.environ) -> No
 
 def _all(environ: Mapping[str, str]) -> dict[str, object]:
     path = _path(environ)
-    return (records.read_value(path, _MOST) if path is not None else None) or {}
+    return (verified_runs.read_value(path, _MOST) if path is not None else None) or {}
 
 
 def _path(environ: Mapping[str, str]) -> str | None:
-    own = records.own_folder(environ)
+    own = verified_runs.own_folder(environ)
     return os.path.join(os.path.dirname(own), "new.json") if own is not None else None

@@ -1,1 +1,0 @@
-"""A Python program read as text, without running it."""
