@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import Iterator, List, Optional, Set, Tuple
 
+from ..cures.origins import ways
 from ..host.bounded_file import read_file
-from ..repair.search import State, tried
+from ..repair.search import Again, State, tried
 from ..site.facts import Site
 from ..types.edits import Fix, Safety
 from ..types.findings import Finding
@@ -107,10 +108,10 @@ def suggested(decision: Decision, submission: Submission, site: Site, read: Opti
 def offers(
     decision: Decision, submission: Submission, site: Site, read: Optional[Read] = read_file
 ) -> Tuple[Rewritten, ...]:
-    """Return every way on offer, each a whole script: what is offered, then each other fix of a finding for itself.
+    """Return every way on offer, each a whole script: what is offered, then each other fix of a finding.
 
-    Where a value may be meant in two ways both stand here; of ways to spell one change of one line the first does. What
-    is done unasked is none of them.
+    Where a value may be meant in two ways both stand here, each with what else must change then; of ways to spell one
+    change of one line the first does. What is done unasked is none of them.
     """
     rewrittens = [decision.offered] if decision.offered is not None and decision.offered != decision.repaired else []
     job = understood(submission, read, read) if any(suspect.fixes for suspect in decision.findings) else None
@@ -118,10 +119,26 @@ def offers(
         return tuple(rewrittens)
     start = advised(job, site)
     for finding, fix, after in _each(start, start, site):
-        made = _rewritten(start, after, ("%s %s" % (finding.code, fix.says),), _because(start, fix))
-        if all(_differs(made, rewritten) for rewritten in rewrittens) and _parses(after.job.source):
+        made = _with_the_rest(finding, fix, after, start, site)
+        if all(_differs(made, rewritten) for rewritten in rewrittens) and _parses(made.script or b""):
             rewrittens.append(made)
-    return tuple(rewrittens[:MOST_OFFERS])
+        if len(rewrittens) >= MOST_OFFERS:
+            break
+    return tuple(rewrittens)
+
+
+def _with_the_rest(finding: Finding, fix: Fix, after: State, start: State, site: Site) -> Rewritten:
+    """Return what a fix leads to, with the changes for what is still wrong then, where those lead to a right script."""
+    from ..repair.cost import asks_for_less
+    from ..repair.offers import completed
+
+    says, because = ["%s %s" % (finding.code, fix.says)], _because(start, fix)
+    if after.proven() and not asks_for_less(start.job, after.job):
+        rest = completed(after, _again(site))
+        if rest.whole and not asks_for_less(start.job, rest.state.job):
+            says += ["%s %s" % (code, more.says) for code, more in rest.taken]
+            return _rewritten(start, rest.state, tuple(says), [*because, *rest.because])
+    return _rewritten(start, after, tuple(says), because)
 
 
 def _differs(new: Rewritten, other: Rewritten) -> bool:
@@ -149,17 +166,25 @@ def _each(state: State, start: State, site: Site) -> Iterator[Tuple[Finding, Fix
     """Yield each change that does what it says, and what it leads to; none asks for less where others are made too."""
     from ..repair.cost import asks_for_less
 
+    for finding in state.findings:
+        for fix in finding.fixes:
+            for way in ways(fix, state.plan, state.job):
+                after = tried(state, way, _again(site), loops=True)
+                if after is None or (state is not start and asks_for_less(start.job, after.job)):
+                    continue
+                if _count(finding, after) < _count(finding, state) and _proven(after) <= _proven(state):
+                    yield finding, way, after
+                    break
+
+
+def _again(site: Site) -> Again:
+    """Return what plays a changed script again and says all that is said of it, what is likely among it."""
+
     def again(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
         changed = understood(job.submission._replace(script=source, argv=argv), job.read, job.peruse)
         return advised(changed, site) if changed is not None else None
 
-    for finding in state.findings:
-        for fix in finding.fixes:
-            after = tried(state, fix, again, loops=True)
-            if after is None or (state is not start and asks_for_less(start.job, after.job)):
-                continue
-            if _count(finding, after) < _count(finding, state) and _proven(after) <= _proven(state):
-                yield finding, fix, after
+    return again
 
 
 def _count(finding: Finding, state: State) -> int:

@@ -28,15 +28,15 @@ def offered(start: State, findings: Sequence[Finding], again: Again) -> Offer:
     first = _heard(start, findings, again)
     if first is not None:
         code, fix, base = first
-        more = _repaired(base, again)
+        more = completed(base, again)
         if more.whole or not base.proven():
             rest = ((), ()) if not more.whole else (more.taken, more.because)
             taken, because = ((code, fix), *rest[0]), (*reasons(fix, start), *rest[1])
             return Offer(base, Repair(more.state, True, taken, tuple(dict.fromkeys(because)), more.held_back))
-    return Offer(start, _repaired(start, again))
+    return Offer(start, completed(start, again))
 
 
-def _repaired(state: State, again: Again) -> Repair:
+def completed(state: State, again: Again) -> Repair:
     """Return what all offers lead to: none asks for less than the user does, unless it is the only change."""
 
     def no_less(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
