@@ -108,6 +108,7 @@ def spread(off: Sequence[float]) -> tuple[str, str, str]:
     return percent(statistics.median(off), 1), percent(within, len(off)), percent(max(off), 1)
 
 
+@pytest.mark.timeout(3000)
 def test_progress_real_trainings(tmp_path: Path) -> None:
     """Trainings by real frameworks, run here (six minutes, mostly asleep); without build/heavy-venv, a loop alone."""
     there = real_trainings.PYTHON.exists()

@@ -98,7 +98,7 @@ def test_those_who_only_install_get_none_of_our_tools():
     assert not {"pytest", "mypy", "ruff", "hypothesis", "pre-commit"} & {one.name for one in locked("daemon")}
 
 
-@pytest.mark.parametrize("name", EXTRAS)
+@pytest.mark.parametrize("name", (*EXTRAS, "docs"))
 def test_every_package_has_hashes_and_no_place_is_named(name):
     """Where packages come from is the installer's to say."""
     assert all(one.hashes and all(re.fullmatch(r"sha256:[0-9a-f]{64}", each) for each in one.hashes)
