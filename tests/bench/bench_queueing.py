@@ -49,9 +49,9 @@ def test_scheduling_of_a_queue_as_published(pool):
 
 def _row(name, pool, ended):
     came, published = figures(ended), philly.COMPLETION.get((name, pool))
-    ratio = "" if published is None else f"{came.completion / published:6.3f}"
-    print(f"{name:26} {published or '':>6} {came.completion:7.2f} {ratio:>6} {came.wait:6.2f} {came.late:6.1f} "
-          f"{came.slowdown:5.2f} {came.preemptions:6}")  # fmt: skip
+    ratio = "" if published is None else f"{came['completion'] / published:6.3f}"
+    shown = ("{completion:7.2f} %6s {wait:6.2f} {late:6.1f} {slowdown:5.2f} {preemptions:6}" % ratio).format(**came)
+    print(f"{name:26} {published or '':>6} {shown}")
 
 
 @pytest.mark.timeout(0)
@@ -99,12 +99,10 @@ def test_scheduling_of_virtual_clusters(pool):
 
 def _clusters(name, ended):
     came = figures(ended)
-    groups = {group: of for group, of in by(ended, lambda each: each.job.group).items() if of.jobs >= FEWEST}
-    worst = max(groups, key=lambda group: groups[group].wait)
-    print(
-        f"{name:20} {came.wait:6.2f} {came.late:7.1f} {came.slowdown:6.2f}  {groups[worst].wait:6.2f} ({worst})",
-        flush=True,
-    )
+    groups = {group: of for group, of in by(ended, lambda each: each.job.group).items() if of["jobs"] >= FEWEST}
+    worst = max(groups, key=lambda group: groups[group]["wait"])
+    shown = "{wait:6.2f} {late:7.1f} {slowdown:6.2f}".format(**came)
+    print(f"{name:20} {shown}  {groups[worst]['wait']:6.2f} ({worst})", flush=True)
 
 
 def _with_forecasts(jobs, share, seed):
@@ -116,7 +114,7 @@ def _with_forecasts(jobs, share, seed):
 
 def _mean(name, came):
     wait, late, slow = (
-        statistics.mean(values) for values in zip(*((one.wait, one.late, one.slowdown) for one in came))
+        statistics.mean(values) for values in zip(*((one["wait"], one["late"], one["slowdown"]) for one in came))
     )
     print(f"{name:20} {wait:6.2f} {late:6.1f} {slow:6.2f}")
 
@@ -131,6 +129,6 @@ def test_scheduling_replay_of_a_long_history():
     pool = int(sum(job.size * job.seconds for job in jobs) / (len(jobs) * 30.0) / 0.9)
     for policy in (fifo.POLICY, easy.POLICY, size_only.POLICY, oracle_work.POLICY):
         began = time.perf_counter()
-        wait = figures(ordering.simulate(jobs, pool, policy)).wait
+        wait = figures(ordering.simulate(jobs, pool, policy))["wait"]
         print(f"\n{policy.name:10} {time.perf_counter() - began:6.1f} s, mean wait {wait:.2f} h", end="")
     print()

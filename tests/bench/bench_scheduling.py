@@ -111,7 +111,10 @@ def test_scheduling_of_lucid_with_lineages(pool):
             known = {job.name for job in jobs if job.size > 8 or draw.random() < share}
             told = [job._replace(expected=job.seconds * 2 ** draw.gauss(0, 0.5)) for job in jobs]
             came.append(figures(packing.simulate(told, pool, Lucid(labels, known))))
-        mean = [statistics.mean(values) for values in zip(*((c.completion, c.wait, c.late, c.slowdown) for c in came))]
+        mean = [
+            statistics.mean(values)
+            for values in zip(*((c["completion"], c["wait"], c["late"], c["slowdown"]) for c in came))
+        ]
         print(f"  {share:4.0%} known  " + " ".join(f"{value:7.2f}" for value in mean))
 
 

@@ -9,18 +9,11 @@ from .queueing.jobs import Figures
 from .replay import Replay, Row
 
 
-class Policy(TypedDict):
+class Policy(Figures):
     """An ordering and what it came to: over all, by size class, by how much the user submits. Times in hours."""
 
     policy: str
     says: str
-    jobs: int
-    completion: float
-    wait: float
-    late: float
-    slowdown: float
-    preemptions: int
-    worst: float
     sizes: dict[str, Figures]
     users: dict[str, Figures]
 
@@ -65,20 +58,7 @@ def answer(done: Replay) -> Answer:
 
 
 def _policy(row: Row) -> Policy:
-    whole = row.all
-    return Policy(
-        policy=row.name,
-        says=row.says,
-        jobs=whole.jobs,
-        completion=whole.completion,
-        wait=whole.wait,
-        late=whole.late,
-        slowdown=whole.slowdown,
-        preemptions=whole.preemptions,
-        worst=whole.worst,
-        sizes=row.sizes,
-        users=row.users,
-    )
+    return {"policy": row.name, "says": row.says, **row.all, "sizes": row.sizes, "users": row.users}
 
 
 def _limit(factor: float, done: Shortened) -> Limit:

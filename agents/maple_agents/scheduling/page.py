@@ -34,11 +34,11 @@ text { fill: var(--ink); font-size: 13px }
 """
 _ORDERINGS = "Hours, but for the slowdown: time to the end over run time, at least ten minutes of it; the mean."
 _COLUMNS: tuple[tuple[str, Callable[[Figures], str]], ...] = (
-    ("mean wait", lambda figures: _hours(figures.wait)),
-    ("one in 100 waits", lambda figures: _hours(figures.late)),
-    ("longest wait", lambda figures: _hours(figures.worst)),
-    ("to the end", lambda figures: _hours(figures.completion)),
-    ("slowdown", lambda figures: "%.2f" % figures.slowdown),
+    ("mean wait", lambda figures: _hours(figures["wait"])),
+    ("one in 100 waits", lambda figures: _hours(figures["late"])),
+    ("longest wait", lambda figures: _hours(figures["worst"])),
+    ("to the end", lambda figures: _hours(figures["completion"])),
+    ("slowdown", lambda figures: "%.2f" % figures["slowdown"]),
 )
 BUSY = 0.6  # of the pool: below it orderings hardly differ
 _BAR, _LEFT, _WIDTH = 26, 120, 760  # pixels
@@ -113,21 +113,21 @@ def _table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 def _groups(caption: str, rows: Sequence[Row], of: Callable[[Row], dict[str, Figures]]) -> str:
     names = list(of(rows[0]))
-    counts = ["jobs", *("%d" % of(rows[0])[name].jobs for name in names)]
-    waits = [[row.name, *(_hours(of(row)[name].wait) for name in names)] for row in rows]
+    counts = ["jobs", *("%d" % of(rows[0])[name]["jobs"] for name in names)]
+    waits = [[row.name, *(_hours(of(row)[name]["wait"]) for name in names)] for row in rows]
     return _table(caption, ["", *names], [counts, *waits])
 
 
 def _bars(rows: Sequence[Row]) -> str:
     """Return the mean waits as bars; easy, which others are compared with, in another colour."""
-    most = max((row.all.wait for row in rows), default=0.0) or 1.0
+    most = max((row.all["wait"] for row in rows), default=0.0) or 1.0
     parts = []
     for at, row in enumerate(rows):
-        top, wide = at * _BAR, (_WIDTH - _LEFT - 90) * row.all.wait / most
+        top, wide = at * _BAR, (_WIDTH - _LEFT - 90) * row.all["wait"] / most
         parts.append('<text x="0" y="%d">%s</text>' % (top + 17, escape(row.name)))
         parts.append('<rect class="%s" x="%d" y="%d" width="%.1f" height="18"><title>%s</title></rect>' % (
             "base" if row.name == "easy" else "bar", _LEFT, top + 4, wide, escape(row.says)))  # fmt: skip
-        parts.append('<text x="%.1f" y="%d">%s h</text>' % (_LEFT + wide + 6, top + 17, _hours(row.all.wait)))
+        parts.append('<text x="%.1f" y="%d">%s h</text>' % (_LEFT + wide + 6, top + 17, _hours(row.all["wait"])))
     return '<svg viewBox="0 0 %d %d" role="img" aria-label="Mean wait by ordering">%s</svg>' % (
         _WIDTH, len(rows) * _BAR + 4, "".join(parts),
     )  # fmt: skip

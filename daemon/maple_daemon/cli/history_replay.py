@@ -146,14 +146,14 @@ def _show(done: "Replay", source: str, limits: bool, html: str | None) -> None:
         )
         for row in (done.recorded, *done.rows):
             of = row.all
-            table.add_row(row.name, *("%.2f h" % hours for hours in (of.wait, of.late, of.worst, of.completion)),
-                          "%.2f" % of.slowdown)  # fmt: skip
+            hours = (of["wait"], of["late"], of["worst"], of["completion"])
+            table.add_row(row.name, *("%.2f h" % number for number in hours), "%.2f" % of["slowdown"])
         tables.append(table)
     rules = Table("limit", "shortened", "killed", "hours asked", "now", box=None, header_style="bold")
     for rule in done.rules:
         done_by = rule.done
-        hours = ("%.0f" % done_by.asked_before, "%.0f" % done_by.asked_after)
-        rules.add_row("%g x the longest of 3" % rule.factor, "%d" % done_by.changed, "%d" % done_by.killed, *hours)
+        asked = ("%.0f" % done_by.asked_before, "%.0f" % done_by.asked_after)
+        rules.add_row("%g x the longest of 3" % rule.factor, "%d" % done_by.changed, "%d" % done_by.killed, *asked)
     tables.append(rules)
     _say(summary(done, source))
     _print(tables)

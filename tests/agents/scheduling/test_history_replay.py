@@ -26,12 +26,12 @@ def test_every_row_holds_all_jobs(done):
     assert [row.name for row in done.rows] == ["fifo", "easy", "size-only", "control", "forecast", "oracle"]
     for row in (done.recorded, *done.rows):
         for groups in (row.sizes, row.users):
-            assert sum(figures.jobs for figures in groups.values()) == row.all.jobs == 1000
+            assert sum(figures["jobs"] for figures in groups.values()) == row.all["jobs"] == 1000
 
 
 def test_backfill_waits_less_than_none_and_knowledge_less_than_its_control(done):
     """What the orderings are known for, on real jobs."""
-    wait = {row.name: row.all.wait for row in done.rows}
+    wait = {row.name: row.all["wait"] for row in done.rows}
     assert wait["easy"] <= wait["fifo"] and max(wait["oracle"], wait["forecast"]) < min(
         wait["size-only"], wait["control"]
     )
@@ -82,7 +82,7 @@ def test_as_json_it_says_the_same(done):
 
     told = json.loads(json.dumps(plain(answer(done))))
     assert [row["policy"] for row in told["policies"]] == [row.name for row in done.rows]
-    assert told["policies"][1]["wait"] == done.rows[1].all.wait and told["limits"][1]["killed"] == 32
+    assert told["policies"][1]["wait"] == done.rows[1].all["wait"] and told["limits"][1]["killed"] == 32
 
 
 def _run(job: str, start: float, seconds: float, nodes: int | None) -> Run:

@@ -34,9 +34,9 @@ def test_figures_are_those_published(policy, pool):
     """Of the two weeks of Philly, within three in a hundred; the others stand in `make bench-scheduling`."""
     came = figures(ordering.simulate(philly.jobs(), pool, policy))
     key = (policy.name, pool)
-    assert came.completion == pytest.approx(philly.COMPLETION[key], rel=0.03)
-    assert key not in philly.WAIT or came.wait == pytest.approx(philly.WAIT[key], rel=0.03)
-    assert key not in philly.SLOWDOWN or came.slowdown == pytest.approx(philly.SLOWDOWN[key], rel=0.03)
+    assert came["completion"] == pytest.approx(philly.COMPLETION[key], rel=0.03)
+    assert key not in philly.WAIT or came["wait"] == pytest.approx(philly.WAIT[key], rel=0.03)
+    assert key not in philly.SLOWDOWN or came["slowdown"] == pytest.approx(philly.SLOWDOWN[key], rel=0.03)
 
 
 def _job(submitted: float, size: int, seconds: float, much: float, number: int = 0) -> Job:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Dict, List, NamedTuple, TypeVar
+from typing import Dict, List, NamedTuple, TypedDict, TypeVar
 
 
 class Job(NamedTuple):
@@ -78,7 +78,7 @@ def most_at_once(spans: Iterable[tuple[float, float, int]]) -> int:
 Group = TypeVar("Group", int, str)
 
 
-class Figures(NamedTuple):
+class Figures(TypedDict):
     """*completion*, *wait*, *late*: hours; the mean of both, and the wait that one job in a hundred exceeds.
 
     *slowdown*: mean bounded slowdown (floor of ten minutes). *worst*: the longest wait, hours.
@@ -98,13 +98,13 @@ def figures(ended: Sequence[Ended]) -> Figures:
     count = len(ended)
     waits = sorted(each.wait for each in ended)
     return Figures(
-        count,
-        sum(each.completion for each in ended) / count / 3600,
-        sum(waits) / count / 3600,
-        waits[min(count - 1, int(0.99 * count))] / 3600,
-        sum(each.slowdown for each in ended) / count,
-        sum(each.preempted for each in ended),
-        waits[-1] / 3600,
+        jobs=count,
+        completion=sum(each.completion for each in ended) / count / 3600,
+        wait=sum(waits) / count / 3600,
+        late=waits[min(count - 1, int(0.99 * count))] / 3600,
+        slowdown=sum(each.slowdown for each in ended) / count,
+        preemptions=sum(each.preempted for each in ended),
+        worst=waits[-1] / 3600,
     )
 
 
