@@ -1,4 +1,4 @@
-"""What tests of the daemon need: a cache that leaves nothing in the person's; a daemon; a cluster."""
+"""What tests of the daemon need: a cache that leaves nothing in the person's; a store; a daemon; a cluster."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from maple_daemon.store import open_store
+from maple_daemon.store.protocol import Store
 
 from tests.daemon.ending import Cluster
 from tests.daemon.serving import Daemon
@@ -31,6 +33,14 @@ def ready() -> Iterator[None]:
         patch.setattr(Daemon, "ready", made)
         yield
     made.end()
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Store]:
+    """An empty store at `memory.db` of the test's folder, open as the service has it."""
+    opened = open_store(str(tmp_path / "memory.db"))
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

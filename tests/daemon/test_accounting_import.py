@@ -6,7 +6,6 @@ import json
 import os
 import pwd
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -14,7 +13,6 @@ import pytest
 from click.testing import CliRunner
 from maple_agents.base.complaint import Complaint
 from maple_daemon.cli.admin import admin
-from maple_daemon.store import open_store
 from maple_daemon.store.protocol import Store
 
 HEAD = "JobID|User|JobName|WorkDir|Submit|Start|End|ElapsedRaw|TimelimitRaw|State|NNodes|AllocTRES|ReqMem|MaxRSS"
@@ -22,12 +20,10 @@ ME = pwd.getpwuid(os.getuid()).pw_name
 
 
 @pytest.fixture
-def store(tmp_path: Any) -> Iterator[Store]:
-    """A store, open as the service has it."""
+def store(memory: Store, tmp_path: Any) -> Store:
+    """An empty store, and settings that name it."""
     (tmp_path / "daemon.toml").write_text('store = "%s"\n' % (tmp_path / "memory.db"))
-    made = open_store(str(tmp_path / "memory.db"))
-    yield made
-    made.close()
+    return memory
 
 
 def at(days: float) -> str:

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -60,20 +59,18 @@ def snapshot_of(site_id: str) -> bytes:
 
 
 @pytest.fixture
-def store(settings: str, tmp_path: Any) -> Iterator[Store]:
+def store(settings: str, memory: Store) -> Store:
     """What the service has counted: a template, a site key and a rule, of three users, and a rule of two."""
-    made = open_store(str(tmp_path / "memory.db"))
     template = "%s revision %d" % (NAME, in_force())
     for uid in range(1, 5):
         keys = [("MPL307", template), ("MPL307", "launchers.mpirun"), ("MPL304", "")]
         for number, ended in enumerate(("ran", "ran", "failed" if uid == 1 else "ran")):
             told = (("MPL203", ""),) if uid < 3 else ()
-            made.keep_record(record("r%d" % number, uid=uid, keys=(*keys, *told)))
-            made.join("r%d" % number, uid, str(number), "filter")
-            made.keep_outcomes([outcome(str(number), uid)])
-            made.settle(made.due()[0], ended)
-    yield made
-    made.close()
+            memory.keep_record(record("r%d" % number, uid=uid, keys=(*keys, *told)))
+            memory.join("r%d" % number, uid, str(number), "filter")
+            memory.keep_outcomes([outcome(str(number), uid)])
+            memory.settle(memory.due()[0], ended)
+    return memory
 
 
 def test_what_three_users_have_in_common_is_listed(settings: str, store: Store) -> None:

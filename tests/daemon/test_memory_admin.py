@@ -7,7 +7,6 @@ import os
 import pwd
 import shutil
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -31,15 +30,13 @@ def settings(tmp_path: Any) -> str:
 
 
 @pytest.fixture
-def store(settings: str, tmp_path: Any) -> Iterator[Store]:
+def store(settings: str, memory: Store) -> Store:
     """That store, open as the daemon has it, with three versions of one user and one of another."""
-    made = open_store(str(tmp_path / "memory.db"))
     for number in range(3):
-        made.keep_version(version("v%d" % number, at=LATE + number))
-    made.keep_version(version("old", uid=1002, at=1.0))
-    made.keep_record(record(at=LATE))
-    yield made
-    made.close()
+        memory.keep_version(version("v%d" % number, at=LATE + number))
+    memory.keep_version(version("old", uid=1002, at=1.0))
+    memory.keep_record(record(at=LATE))
+    return memory
 
 
 def run(*words: str) -> Result:

@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,14 @@ if TYPE_CHECKING:
     from ..install.service.service_files import Service
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def _path(*names: str, metavar: str = "DIR", **more: Any) -> Callable[..., Any]:
+    """Return an option that takes a folder, or a file where *metavar* says so; "" where it is not given."""
+    complete = completion.folders if metavar == "DIR" else completion.files
+    more = more if "required" in more else {"default": "", **more}
+    return click.option(*names, metavar=metavar, shell_complete=complete, **more)
+
 
 MODES = {
     "off": "scripts are not looked at",
@@ -70,79 +78,23 @@ admin.add_command(priority)
 
 @admin.command()
 @named_prefix
-@click.option(
-    "--bin",
-    "folder",
-    required=True,
-    metavar="DIR",
-    shell_complete=completion.folders,
-    help="Folder on PATH where sbatch, or qsub, is placed.",
-)
-@click.option(
-    "--site",
-    "site_id",
-    required=True,
-    metavar="ID",
-    shell_complete=completion.sites,
-    help="Site whose facts hold; maple site list.",
-)
-@click.option(
-    "--mode", default="", metavar="M", help="off, observe, warn or repair.  [default: as before, else the site's]"
-)
-@click.option(
-    "--real-sbatch",
-    "--real-qsub",
-    "real",
-    default="",
-    metavar="PATH",
-    help="The real sbatch or qsub.  [default: found on PATH]",
-)
-@click.option(
-    "--python",
-    default="",
-    metavar="PATH",
-    shell_complete=completion.files,
-    help="Interpreter, 3.9 or newer.  [default: the system's]",
-)
-@click.option(
-    "--audit",
-    default="",
-    metavar="DIR",
-    shell_complete=completion.folders,
-    help="Folder for audit lines.  [default: <prefix>/audit]",
-)
-@click.option(
-    "--daemon/--no-daemon",
-    default=None,
-    help="Also write settings and units of the service that keeps job history.  [default: as before, else without]",
-)
-@click.option(
-    "--socket",
-    default="",
-    metavar="PATH",
-    shell_complete=completion.files,
-    help="Where the service listens.  [with --daemon: /run/maple/daemon.sock]",
-)
+@_path("--bin", "folder", help="Folder on PATH where sbatch, or qsub, is placed.", required=True)
+@click.option("--site", "site_id", required=True, metavar="ID", shell_complete=completion.sites,
+              help="Site whose facts hold; maple site list.")  # fmt: skip
+@click.option("--mode", default="", metavar="M",
+              help="off, observe, warn or repair.  [default: as before, else the site's]")  # fmt: skip
+@click.option("--real-sbatch", "--real-qsub", "real", default="", metavar="PATH",
+              help="The real sbatch or qsub.  [default: found on PATH]")  # fmt: skip
+@_path("--python", metavar="PATH", help="Interpreter, 3.9 or newer.  [default: the system's]")
+@_path("--audit", help="Folder for audit lines.  [default: <prefix>/audit]")
+@click.option("--daemon/--no-daemon", default=None, help="Also write settings and units of the service that keeps job "
+              "history.  [default: as before, else without]")  # fmt: skip
+@_path("--socket", metavar="PATH", help="Where the service listens.  [with --daemon: /run/maple/daemon.sock]")
 @click.option("--service-uid", type=click.IntRange(min=0), metavar="UID", help="Who runs it.  [default: user maple]")
-@click.option(
-    "--units",
-    default="",
-    metavar="DIR",
-    shell_complete=completion.folders,
-    help="Folder for its systemd units.  [default: /etc/systemd/system]",
-)
-@click.option(
-    "--hooks/--no-hooks",
-    default=None,
-    help="With --daemon: place the hooks by which the service hears how jobs end.  [default: as before, else without]",
-)
-@click.option(
-    "--spool",
-    default="",
-    metavar="DIR",
-    shell_complete=completion.folders,
-    help="Where hooks leave events.  [default: /var/spool/maple/events]",
-)
+@_path("--units", help="Folder for its systemd units.  [default: /etc/systemd/system]")
+@click.option("--hooks/--no-hooks", default=None, help="With --daemon: place the hooks by which the service hears how "
+              "jobs end.  [default: as before, else without]")  # fmt: skip
+@_path("--spool", help="Where hooks leave events.  [default: /var/spool/maple/events]")
 @click.option("--copy", is_flag=True, help="Place a copy of the front in DIR, not a link to it.")
 @click.option("--no-compiler", is_flag=True, help="Take the front that came built with Maple.")
 @plainly

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from maple_daemon.outcomes.events import Submitted
 from maple_daemon.outcomes.join import keep
-from maple_daemon.store import open_store
 from maple_daemon.store.protocol import Store
 from maple_submit_filter.types.job_records import Outcome, Record, Version
 
@@ -17,15 +14,13 @@ DAYS = 3 * 86400.0
 
 
 @pytest.fixture
-def store(tmp_path: object) -> Iterator[Store]:
+def store(memory: Store) -> Store:
     """A store with one version and no records."""
-    made = open_store(str(tmp_path) + "/memory.db", lambda why: None)
     for uid in (1, 2):
-        made.keep_version(
+        memory.keep_version(
             Version("v", "l", "", uid, NOW - DAYS, "slurm", "/w/job.sh", "job", "/w", (), b"#!/bin/sh\n", HASH)
         )
-    yield made
-    made.close()
+    return memory
 
 
 def submit(store: Store, number: int, at: float, uid: int = 1, hashed: str = "") -> Record:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,6 @@ from maple_daemon.priority.factor import Bounds, Waiting
 from maple_daemon.priority.knowledge import Knowledge
 from maple_daemon.priority.rounds import Rounds, points_written, stand
 from maple_daemon.priority.switch import Switch, read
-from maple_daemon.store import open_store
 from maple_daemon.store.protocol import Store
 
 NOW = 1_800_000_000.0
@@ -62,14 +61,12 @@ def ran(job: str, name: str, seconds: float, uid: int = 1000, ago: float = 1000.
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(memory: Store) -> Store:
     """A store with the runs of two users."""
-    opened = open_store(str(tmp_path / "memory.db"))
     ended = (ran("1", "short", 4.0), ran("2", "long", 4000.0), ran("3", "secret", 4.0, uid=1001),
              ran("4", "broken", 2.0, state="failed"))  # fmt: skip
-    opened.keep_runs((int(run.asked.user), run) for run in ended)
-    yield opened
-    opened.close()
+    memory.keep_runs((int(run.asked.user), run) for run in ended)
+    return memory
 
 
 def test_what_is_foretold_to_be_short_comes_first(store: Store, tmp_path: Path) -> None:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from maple_agents.write.composition import Made
     from maple_agents.write.values import Carried
 
-SECONDS, QUEUE = 180.0, 900.0  # as `maple verify` has them
-
 
 def unread(asked: Wanted, as_json: bool) -> int:
     """Say what was not understood, and write nothing."""
@@ -83,7 +81,7 @@ def _failed(script: bytes, site: Site) -> int:
     job = submission("-", script, (), site.scheduler)
     try:
         with progress() as tell:
-            done = verify(Wanted(job, site, (), "auto", SECONDS, QUEUE, False), choose(site.scheduler), tell)
+            done = verify(Wanted(job, site), choose(site.scheduler), tell)
     except (CannotVerify, SchedulerError) as error:
         raise NotVerified("not verified: %s" % error, "nothing was written") from error
     except Interrupted as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Optional, Tuple, Union, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple, Union, cast
 
 import click
 from maple_submit_filter.answer.report import printable
@@ -32,6 +32,17 @@ class NotVerified(Complaint):
     """What is in the way of a verification; nobody's usage is wrong."""
 
     exit_code = 3
+
+
+class Options(NamedTuple):
+    """How each is verified: the mini-app, how long it may run and wait, what is kept, written and printed."""
+
+    app: str
+    seconds: float
+    queue: float
+    keep: bool
+    write: bool
+    as_json: bool
 
 
 @click.command()
@@ -68,12 +79,7 @@ def verify(
     stale: bool,
     nodes: int,
     gpus_per_node: Optional[int],
-    app: str,
-    seconds: float,
-    queue: float,
-    keep: bool,
-    write: bool,
-    as_json: bool,
+    **how: Any,
 ) -> int:
     """Submit a batch script with mini-apps in place of its programs, and say whether its launch lines work.
 
@@ -95,64 +101,56 @@ def verify(
 
     Exit code: 0 passed, 1 failed, 2 usage, or the script cannot be read, 3 could not be verified.
     """
+    options = Options(**how)
     if script is not None and script != "-" and script.startswith("-"):
         words = (script, *words)  # behind `--` stand only words
         script = None
     if script is not None and (name is not None or stale):
         option = "--template" if name is not None else "--stale"
         raise Complaint(f"{option}: a script is named as well", "name one of the two")
-    if script is None and write:
+    if script is None and options.write:
         raise Complaint("--apply: there is no script to fix", "name a batch script, not the templates of a site")
     if script is None:
-        asked = _of_site(words, site_id, name, Layout(nodes, gpus_per_node, seconds), stale)
+        asked = _of_site(words, site_id, name, Layout(nodes, gpus_per_node, options.seconds), stale)
     else:
         asked = [_script(script, words, site_id)]
     made: "list[Tuple[int, Union[Answer, NoAnswer]]]" = []
     for title, case in asked:
         try:
-            made.append(_verified(case, words, app, seconds, queue, keep, write, as_json))
+            made.append(_verified(case, words, options))
         except NotVerified as error:
             if script is not None:
                 raise
             click.echo(f"maple: {title}: {error.format_message()}", err=True)  # the other templates go on
             made.append((3, {"name": title, "result": "unclear", "says": error.format_message()}))
-    if as_json:
+    if options.as_json:
         answers = [answer for _, answer in made]
         json_output.echo(answers if script is None else answers[0])
     return max((code for code, _ in made), default=0)
 
 
-def _verified(
-    asked: CaseOrWhy,
-    words: Tuple[str, ...],
-    app: str,
-    seconds: float,
-    queue: float,
-    keep: bool,
-    write: bool,
-    as_json: bool,
-) -> "Tuple[int, Answer]":
+def _verified(asked: CaseOrWhy, words: Tuple[str, ...], options: Options) -> "Tuple[int, Answer]":
     """Verify one script, keep the record, and show the verdict; return the exit code and the JSON."""
     from maple_agents.verify.verification import Wanted
 
     if not isinstance(asked, Case):
         raise NotVerified(str(asked))
-    fit = asked.miniapp if app == "auto" else app
-    wanted = Wanted(asked.submission, asked.site, tuple(words), fit, seconds, queue, keep)
+    fit = asked.miniapp if options.app == "auto" else options.app
+    wanted = Wanted(asked.submission, asked.site, tuple(words), fit, options.seconds, options.queue, options.keep)
     with _in_one_line():
         made = _run(wanted)
     report, record = _kept(wanted, made, asked)
     named: Named = {"name": asked.title, "site_known_by": asked.known_by, **report, "record": record}
     answer = cast("Answer", named)
     why = _explained(made, wanted)
-    if not as_json:
-        _shown(asked, made, why, write)
+    if not options.as_json:
+        _shown(asked, made, why, options.write)
     elif why is not None:
         from ...diagnose.tell.json_form import as_json as told_why
 
         answer["explained"] = told_why(why)
-    if why is not None and write:
-        answer["written"] = _applied(why, as_json)
+    if why is not None and options.write:
+        answer["written"] = _applied(why, options.as_json)
     return EXIT[made.verdict.result.value], answer
 
 
