@@ -98,6 +98,15 @@ class Formats:
     holds: tuple[bytes, ...]
     words: tuple[tuple[str, tuple[int, ...]], ...]
 
+    @property
+    def own(self) -> bool:
+        """Whether a pattern of a user's is among them."""
+        return any(known.format == OWN for known in self.known)
+
+    def of_ours(self) -> Formats:
+        """Return them without patterns of a user's."""
+        return _made([known for known in self.known if known.format != OWN], self.bars)
+
     def once(self) -> Formats:
         """Return what is told once, near the beginning: totals, starts."""
         return _made([known for known in self.known if known.form.kind in ("steps", "start", "resumed")], self.bars)

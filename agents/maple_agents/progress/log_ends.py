@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from ..base import processor_time
 from ..diagnose.read.units.prefixes import Labels, labels, prefix
 from . import key_values, tails
 from .alarms import alarms
@@ -22,6 +23,8 @@ from .tails import Window
 from .values import Announced, Mark, Observation, Progress, Reading, Run, Total
 
 MOST_PIECES = 40_000  # of one file that are looked at
+MOST_SECONDS = 5.0  # of processor time for a file, where a user's own pattern is searched for
+TOO_SLOW = "read without [progress] pattern, which takes too long to search for"
 UNKNOWN = Run()
 _LABELLED = re.compile(r"\s{0,6}(?:\[|\(|\d{1,6}: |[A-Za-z][\w.-]*\d[\w.-]* \d+: |[Rr]ank)")
 
@@ -36,8 +39,23 @@ def progress(
 ) -> Progress:
     """Return how far the program is that writes to *paths*. *ranks*: of files that are one rank's. Raises nothing."""
     called = names(paths)
-    of = list(ranks) or [None] * len(paths)
-    return concluded([read(path, formats, rank, called[path]) for path, rank in zip(paths, of)], now, run, hints)
+    readings = []
+    for path, rank in zip(paths, list(ranks) or [None] * len(paths)):
+        reading, formats = _bounded(path, formats, rank, called[path])
+        readings.append(reading)
+    return concluded(readings, now, run, hints)
+
+
+def _bounded(path: str, formats: Formats, rank: int | None, name: str) -> tuple[Reading, Formats]:
+    """Return what a file tells, and the formats for the next: without patterns of the user's that took too long."""
+    if not formats.own:
+        return read(path, formats, rank, name), formats
+    try:
+        with processor_time.limited(MOST_SECONDS):
+            return read(path, formats, rank, name), formats
+    except processor_time.Spent:
+        rest = formats.of_ours()
+        return replace(read(path, rest, rank, name), wrong=TOO_SLOW), rest
 
 
 def concluded(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from maple_agents.progress import log_ends
 from maple_agents.progress.formats import formats
 from maple_agents.progress.log_ends import progress, read
 from maple_agents.progress.tails import BLOCK, HEAD
@@ -130,3 +132,20 @@ def test_a_gigabyte_takes_under_a_second_and_64_mib(tmp_path: Path, kind: str) -
     assert int(step) == {"lines": 80_000, "bars": 119_999}.get(kind, 10)
     assert float(mebibytes) < 64
     assert float(seconds) < 1.0
+
+
+@pytest.mark.parametrize("pattern", [r"(?:a+)+b(?P<step>\d+)", r"(?P<step>\d+)(?:.*,)*.*;!"])
+def test_a_pattern_that_takes_for_ever_is_left_out(
+    pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What our formats read is told all the same, of this file and of the next, and it is said why."""
+    monkeypatch.setattr(log_ends, "MOST_SECONDS", 0.3)
+    text = "%s%s\nstep 7/9 loss 2.5\n" % ("a" * 200, "1," * 1500)
+    paths = [tmp_path / "one.out", tmp_path / "two.out"]
+    for path in paths:
+        path.write_text(text)
+    began = time.process_time()
+    found = progress([str(path) for path in paths], formats((pattern,)), 1.79e9)
+    assert found.course.last is not None and found.course.last.step == 7
+    assert [note.partition(": ")[2] for note in found.notes] == [log_ends.TOO_SLOW]
+    assert time.process_time() - began < 4
