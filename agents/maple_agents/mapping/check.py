@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,6 +15,8 @@ from .placement import Placement, Unplaced
 from .sizes import Sizes
 from .topology import ALL, SHARED, Machine, Network
 
+# What is said of racks whose GPUs are joined by direct links beyond a node.
+_RACK = re.compile(rb"MNNVL|\bIMEX\b|NVL\d{2,3}|\bGB[23]00|\bgb[23]00|--segment|NCCL_NVLS_ENABLE=1|nvidia-imex")
 _NOTED = 1.25  # times the communication of another order, from which on it is worth a word
 
 
@@ -57,12 +60,13 @@ def judged(plan: LaunchPlan, source: bytes, machine: Machine) -> tuple[Judged, .
 
 def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine) -> Judged:
     said, placed = sizes.read(step.program), placement.placement(step, b"RANK" in plan.assigned)
+    joined = _joined(machine, source)
     if isinstance(placed, Unplaced):
-        wide = tuple(_too_large(step, said, machine)) if said is not None else ()
+        wide = tuple(_too_large(step, said, machine)) if said is not None and not joined else ()
         return Judged(step.line, None, None, None, wide, _why(placed, said), said)
     world = len(placed.seats)
     mesh, experts = (said.dense(world), said.experts(world)) if said is not None else (None, None)
-    job = _Job(step, placed, machine, said or sizes.sizes_of(""), mesh, experts)
+    job = _Job(step, placed, machine, said or sizes.sizes_of(""), mesh, experts, joined)
     found = [*job.findings(), *_of_binding(job, source), *_of_settings(job, plan, source)]
     return Judged(step.line, placed, mesh, experts, tuple(found), sizes=said)
 
@@ -76,6 +80,7 @@ class _Job(NamedTuple):
     said: Sizes
     mesh: Mesh | None
     experts: Mesh | None
+    joined: bool  # direct links may go beyond a node
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong with its groups; none are known where no sizes are said."""
@@ -99,10 +104,13 @@ def _too_large(step: Step, said: Sizes, machine: Machine) -> Iterator[Finding]:
 
     Expert and context axes are left alone: many are dealt over nodes on purpose.
     """
-    room, size = machine.hardware.gpus, said.sizes.get(TENSOR, 1)
-    if room and size > room and not _wide_domain(machine) and placement.starts_ranks(step):
+    size, gpus = said.sizes.get(TENSOR, 1), machine.hardware.gpus
+    ranks = step.groups[0].ranks_per_node if placement.starts_ranks(step) else None
+    room = min(filter(None, (gpus, ranks)), default=None)
+    if room and size > room and placement.starts_ranks(step):
         says = f"{CALLED[TENSOR]} groups of {size} cross nodes, in whatever order ranks are dealt"
-        yield Finding("groups", step.line, says, f"a node has {_gpus(room)}", _fitting(size, room))
+        cause = f"a node has {_gpus(room)}" if room == gpus else f"{room} ranks run on a node"
+        yield Finding("groups", step.line, says, cause, _fitting(size, room))
 
 
 def _gpus(count: int) -> str:
@@ -115,10 +123,14 @@ def _fitting(size: int, room: int) -> str:
     return f"{fits} parts stay on a node" if fits > 1 else ""
 
 
-def _wide_domain(machine: Machine) -> bool:
-    """Return whether direct links go beyond a node, as in a rack of NVL72."""
+def _joined(machine: Machine, source: bytes) -> bool:
+    """Return whether direct links go beyond a node, as in a rack of NVL72; where no facts tell, whether the script
+    speaks of such a rack.
+    """
     hardware = machine.hardware
-    return bool(hardware.domain and hardware.gpus and hardware.domain > hardware.gpus)
+    if hardware.domain and hardware.gpus:
+        return hardware.domain > hardware.gpus
+    return not hardware.gpus and _RACK.search(source) is not None
 
 
 def _why(unplaced: Unplaced, said: Sizes | None) -> str:
@@ -141,7 +153,7 @@ def _of_groups(job: _Job, mesh: Mesh) -> Iterator[Finding]:
             cause = _distribution(job.step)
             yield Finding("groups", job.step.line, says, cause, "-m block keeps it on one", job.ratio(best))
             return
-        if name == TENSOR and not _wide_domain(job.machine):
+        if name == TENSOR and not job.joined:
             yield _too_wide(job, of, says)
             return
     mixed = _mixed(job, mesh, best)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -10,15 +11,18 @@ from maple_submit_filter.rules.program_text import Named, named_values
 from . import groups
 from .groups import CONTEXT, EXPERT, PIPELINE, TENSOR, Mesh
 
-# What the last part of an option's name says, as the frameworks' own parsers and configurations spell it.
+# What the last part of an option's name says, as the frameworks' own parsers and configurations spell it, and as people
+# do in their own: what is divided, perhaps "parallel", perhaps a word for the count.
+_PARTS = r"(?:_(?:size|degree|world_size|dim|ways?|num|gpus))?"
+_PARALLEL = r"_(?:par|parallel|parallelism|mp)"
 NAMES = {
-    TENSOR: ("tensor_model_parallel_size", "tensor_parallel_size", "tensor_parallel_degree", "tp_size", "tp_degree",
-             "tp", "model_parallel_size"),
-    PIPELINE: ("pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel_degree",
-               "pipe_parallel_size", "pp_size", "pp_degree", "pp"),
-    CONTEXT: ("context_parallel_size", "context_parallel_degree", "cp_size", "cp"),
-    EXPERT: ("expert_model_parallel_size", "expert_parallel_size", "expert_parallel_degree", "ep_size", "ep"),
-}  # fmt: skip
+    TENSOR: re.compile(
+        rf"(?:n(?:um)?_)?tp{_PARTS}|(?:tensor(?:_model)?|intra_layer){_PARALLEL}{_PARTS}|model_parallel_size"
+    ),
+    PIPELINE: re.compile(rf"(?:n(?:um)?_)?pp{_PARTS}|(?:pipe|pipeline(?:_model)?|inter_layer){_PARALLEL}{_PARTS}"),
+    CONTEXT: re.compile(rf"(?:n(?:um)?_)?cp{_PARTS}|context{_PARALLEL}{_PARTS}"),
+    EXPERT: re.compile(rf"ep{_PARTS}|(?:moe_)?(?:experts?(?:_model)?|ep){_PARALLEL}{_PARTS}"),
+}
 EXPERT_TENSOR = ("expert_tensor_parallel_size", "expert_tensor_parallel_degree")
 _MODEL = {  # what of the model decides how much is said over the links
     "num_layers": "layers", "n_layers": "layers", "hidden_size": "hidden", "seq_length": "sequence",
@@ -65,7 +69,7 @@ def read(program: Sequence[bytes]) -> Sizes | None:
     found: dict[str, Named] = {}
     for value in named:
         for axis, names in NAMES.items():
-            if value.last in names and int(value.value) > 0:
+            if names.fullmatch(value.last) and int(value.value) > 0:
                 found[axis] = value  # the last one counts
     sizes = {axis: int(value.value) for axis, value in found.items()}
     if all(size == 1 for size in sizes.values()) or any(b"\0" in word for word in program if word.startswith(b"\0")):
