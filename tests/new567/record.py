@@ -47,6 +47,7 @@ SAID: dict[str, dict[Name, str]] = {
     "psc-bridges2": {"partition": "GPU", "gpu": "h100-80"},
     "olcf-frontier": {"partition": "batch", "account": "maple"},
     "sdsc-expanse": {"partition": "gpu", "account": "maple"},
+    "csc-lumi": {"partition": "standard-g", "account": "project_465000001"},
 }
 
 

@@ -37,6 +37,9 @@ SITES = {
     "tacc-lonestar6": Asked("gpu-a100", 3, ("--partition=gpu-a100", "--time=01:00:00")),
     "tacc-stampede3": Asked("pvc", 8, ("--partition=pvc", "--time=01:00:00")),
     "tacc-vista": Asked("gh", 1, ("--partition=gh", "--time=01:00:00")),
+    "csc-lumi": Asked(
+        "standard-g", 8, ("--account=project_465000001", "--time=01:00:00", "--partition=standard-g"), 56
+    ),
     "generic-slurm": Asked("", 4, ("--gpus-per-node=4",)),
     "generic-pbs": Asked("", 4, ()),
 }
