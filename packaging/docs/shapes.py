@@ -24,10 +24,12 @@ from maple_agents.progress import shapes as progress
 from maple_agents.scheduling import answer as replay
 from maple_agents.templates import catalogue
 from maple_agents.verify import report as verify
-from maple_daemon.cli import documents, memory_admin, site
+from maple_daemon.cli import accounting_import, documents, memory_admin, priority, site
+from maple_daemon.install import settings
 from maple_daemon.install.refusals import Check
 from maple_daemon.install.report import shapes as report
-from pydantic import Field, TypeAdapter
+from maple_daemon.priority.switch import Status
+from pydantic import BaseModel, Field, TypeAdapter
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SHAPES: dict[str, Any] = {
@@ -47,6 +49,9 @@ SHAPES: dict[str, Any] = {
     "docs": documents.Answers,
     "memory": Union[memory_admin.Checked, memory_admin.Corrections],
     "map": mapping.Answer,
+    "mode": settings.Modes,
+    "import": accounting_import.Imported,
+    "priority": Union[Status, priority.Explained],
 }
 BLOCK = re.compile(r"(<!-- shape (\w+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 WIDE = 120
@@ -68,6 +73,8 @@ def known(shape: Any) -> Any:
     if typing.get_origin(shape) is typing.Literal:
         return shape
     arguments = [known(argument) for argument in typing.get_args(shape) if argument is not ...]
+    if isinstance(shape, type) and issubclass(shape, BaseModel):
+        return shape
     if fields(shape):
         return _object(shape)
     if typing.get_origin(shape) is Union:
@@ -88,6 +95,8 @@ def fields(shape: Any) -> dict[str, Any]:
     """Return the fields of what JSON has as an object with names, {} of anything else."""
     if typing.is_typeddict(shape) or (isinstance(shape, type) and hasattr(shape, "_fields")):
         return typing.get_type_hints(shape, include_extras=True)
+    if isinstance(shape, type) and issubclass(shape, BaseModel):
+        return {name: field.annotation for name, field in shape.model_fields.items()}
     return {}
 
 

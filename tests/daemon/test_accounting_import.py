@@ -15,6 +15,8 @@ from maple_agents.base.complaint import Complaint
 from maple_daemon.cli.admin import admin
 from maple_daemon.store.protocol import Store
 
+from tests.json_shapes import fits
+
 HEAD = "JobID|User|JobName|WorkDir|Submit|Start|End|ElapsedRaw|TimelimitRaw|State|NNodes|AllocTRES|ReqMem|MaxRSS"
 ME = pwd.getpwuid(os.getuid()).pw_name
 
@@ -40,6 +42,7 @@ def call(folder: Any, *words: str) -> dict[str, Any]:
     argv = ["import", "--config", str(folder / "daemon.toml"), *words, "--json"]
     done = CliRunner().invoke(admin, argv, standalone_mode=False, catch_exceptions=False)
     found: dict[str, Any] = json.loads(done.stdout)
+    fits("import", found)
     return found
 
 

@@ -13,10 +13,14 @@ from click.testing import CliRunner
 from maple_daemon.cli.admin import admin
 from maple_submit_filter.host import places
 
+from tests.json_shapes import fits
+
 
 def shown(cluster):
     """Return what `maple admin mode --json` says."""
-    return json.loads(cluster.admin("mode", "--json").output)
+    modes = json.loads(cluster.admin("mode", "--json").output)
+    fits("mode", modes)
+    return modes
 
 
 def test_the_mode_of_the_site_is_set_in_front_conf(installed):

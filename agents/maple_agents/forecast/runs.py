@@ -1,4 +1,4 @@
-"""A run of a job as an accounting tells it, and the job that a forecast is asked for."""
+"""A run of a job as an accounting tells it, sums of runs, and the job that a forecast is asked for."""
 
 from __future__ import annotations
 
@@ -71,3 +71,13 @@ class Run(NamedTuple):
     def tells(self) -> bool:
         """Return whether it shows what such a job needs: one that failed or was cancelled shows nothing."""
         return self.state in RAN and self.seconds >= 1
+
+
+class RunSum(NamedTuple):
+    """What jobs that ended in one way came to, over all users; no user is in it. Hours of nodes: asked for, and run."""
+
+    state: str
+    users: int
+    jobs: int
+    asked_hours: float
+    hours: float

@@ -7,11 +7,12 @@ import os
 import pwd
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, TypedDict
 
 import click
 from maple_agents.base import json_output
 from maple_agents.base.complaint import Complaint
+from maple_agents.forecast.runs import RunSum
 
 from .history_replay import file_option
 from .memory_admin import config_option, memory, settings_of
@@ -19,10 +20,20 @@ from .memory_admin import config_option, memory, settings_of
 if TYPE_CHECKING:
     from maple_agents.forecast.runs import Run
 
-    from ..store.protocol import RunSum, Store
+    from ..store.protocol import Store
 
 AT_ONCE = 5_000  # rows of one change of the store: whoever writes beside it waits no longer
 _DAY = 86400.0
+
+
+class Imported(TypedDict):
+    """What came of files. *read*: runs; *old*: those that ended too long ago; *new*: not known; *unread*: lines."""
+
+    read: int
+    old: int
+    unread: int
+    new: int
+    sums: list[RunSum]
 
 
 class Taken(NamedTuple):
@@ -72,7 +83,7 @@ def import_(path: str, sacct: tuple[str, ...], pbs: tuple[str, ...], swf: tuple[
             taken = taken.and_(*_import(store, form, file, since, uid_of))
         new, sums = store.run_count() - before, store.run_sums()
     if as_json:
-        json_output.echo({**taken._asdict(), "new": new, "sums": [one._asdict() for one in sums]})
+        json_output.echo(Imported(read=taken.read, old=taken.old, unread=taken.unread, new=new, sums=sums))
         return
     click.echo("runs read %d, new %d, known %d" % (taken.read, new, taken.read - taken.old - new))
     if taken.old:
@@ -144,5 +155,5 @@ def _table(sums: list[RunSum]) -> None:
         click.echo("sums are shown of ends that three users have in common")
         return
     click.echo("\n%-14s %6s %9s %14s %14s" % ("end", "users", "jobs", "node hours", "asked for"))
-    for one in sums:
-        click.echo("%-14s %6d %9d %14.0f %14.0f" % (one.state, one.users, one.jobs, one.hours, one.asked_hours))
+    for end in sums:
+        click.echo("%-14s %6d %9d %14.0f %14.0f" % (end.state, end.users, end.jobs, end.hours, end.asked_hours))

@@ -328,11 +328,12 @@ def mode(
         _tell(says, err=True)
         return
     click.echo(f"site: {now['mode']}")
-    for kind in ("partition", "group", "rule"):
-        for name, value in now[modes.TABLES[kind]].items():
+    exceptions = {"partition": now["partitions"], "group": now["groups"], "rule": now["rules"]}
+    for kind, table in exceptions.items():
+        for name, value in table.items():
             click.echo(f"{kind} {modes.readable(kind, name)}: {value}")
     _tell(says, err=True)
-    if now["mode"] == "off" and any(now[table] for table in modes.TABLES.values()):
+    if now["mode"] == "off" and any(exceptions.values()):
         click.echo("warning: the site's mode is off, so these exceptions have no effect", err=True)
 
 

@@ -6,7 +6,7 @@ import functools
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional, TypedDict
 
 import click
 from maple_agents.base import json_output
@@ -22,6 +22,24 @@ if TYPE_CHECKING:
     from ..priority.switch import Switch
 
 ETC = "/etc/maple/daemon.toml"
+
+
+class Explained(TypedDict):
+    """Why a waiting job stands where it does. *seconds* is null, and *why* says so, where nothing is foretold of it.
+
+    *size*: GPUs or nodes. *waited*: seconds. *scheduler*: what sprio shows. *runs*: on how many the forecast rests.
+    """
+
+    job: str
+    on: bool
+    size: int
+    waited: float
+    points: int
+    scheduler: str
+    seconds: Optional[float]
+    why: str
+    runs: int
+    basis: str
 
 
 def _asking(command: Command) -> Command:
@@ -122,14 +140,14 @@ def reset(path: str) -> None:
 def status(path: str, as_json: bool) -> None:
     """Say whether it is on, how far it goes, and how many jobs have points."""
     from ..priority.rounds import points_written
-    from ..priority.switch import written_place
+    from ..priority.switch import Status, written_place
 
     path = _settings_file(path)
     switch = _read(path)
     given = {job: points for job, points in points_written(written_place(settings_of(path))).items() if points}
     hindered = "" if switch.table else _queue().hindered()
     if as_json:
-        json_output.echo({**switch.model_dump(), "jobs": len(given), "hindered": hindered})
+        json_output.echo(Status(**switch.model_dump(), jobs=len(given), hindered=hindered).model_dump())
         return
     click.echo("%s: bound %d, patience %g h, every %g s" % ("on" if switch.on else "off", switch.bound,
                                                            switch.patience_hours, switch.every))  # fmt: skip
@@ -162,18 +180,17 @@ def explain(path: str, job: str, as_json: bool) -> None:
     click.echo("\n".join(_lines(stood, switch, now, shown)))
 
 
-def _explained(stood: "Stand", switch: "Switch", now: float, shown: str) -> dict[str, Any]:
+def _explained(stood: "Stand", switch: "Switch", now: float, shown: str) -> Explained:
     from maple_agents.forecast.needs import Forecast
 
-    foretold = stood.foretold
-    known = isinstance(foretold, Forecast)
-    return {
-        "job": stood.waiting.job, "on": switch.on, "size": stood.waiting.size,
-        "waited": max(0.0, now - stood.waiting.submitted), "points": stood.points, "scheduler": shown,
-        "seconds": foretold.seconds if isinstance(foretold, Forecast) else None,
-        "why": "" if isinstance(foretold, Forecast) else foretold.why,
-        "runs": len(foretold.runs), "basis": foretold.basis if isinstance(foretold, Forecast) and known else "",
-    }  # fmt: skip
+    foretold, waiting = stood.foretold, stood.waiting
+    forecast = foretold if isinstance(foretold, Forecast) else None
+    return Explained(
+        job=waiting.job, on=switch.on, size=waiting.size, waited=max(0.0, now - waiting.submitted), points=stood.points,
+        scheduler=shown, seconds=forecast.seconds if forecast else None,
+        why="" if isinstance(foretold, Forecast) else foretold.why, runs=len(foretold.runs),
+        basis=forecast.basis if forecast else "",
+    )  # fmt: skip
 
 
 def _lines(stood: "Stand", switch: "Switch", now: float, shown: str) -> list[str]:

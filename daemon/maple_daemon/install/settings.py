@@ -9,7 +9,7 @@ import grp
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from maple_submit_filter.host import configuration
 from maple_submit_filter.site.modes import policy_of
@@ -24,6 +24,16 @@ BACK = "default"
 MODES = ("off", "observe", "warn", "repair")
 DEADLINES = ("socket_ms", "helper_ms", "files_ms")  # the administrator's to change, in front.conf itself
 MOST_MS = 60_000  # as the front bounds them
+
+
+class Modes(TypedDict):
+    """The site's mode, and the exceptions by partition or queue, by the number of a Unix group, by rule."""
+
+    mode: str
+    partitions: dict[str, str]
+    groups: dict[str, str]
+    rules: dict[str, str]
+    user_may_raise: NotRequired[bool]
 
 
 HEAD = """\
@@ -87,12 +97,16 @@ def helper_of(release: Release) -> Path:
     return release.package / "helper.py"
 
 
-def modes_in_force(prefix: Path) -> dict[str, Any]:
+def modes_in_force(prefix: Path) -> Modes:
     """Return the site's mode and the exceptions, as `policy.json` has them."""
     where = layout(prefix)
     installed(where)
     site = values(in_force(where)).get("mode", "repair")
-    return {"mode": site, **exceptions(where)}
+    kept = exceptions(where)
+    made = Modes(mode=site, partitions=kept["partitions"], groups=kept["groups"], rules=kept["rules"])
+    if "user_may_raise" in kept:
+        made["user_may_raise"] = kept["user_may_raise"] is not False
+    return made
 
 
 def set_mode(

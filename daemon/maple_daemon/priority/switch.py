@@ -41,6 +41,15 @@ class Switch(BaseModel):
         return Bounds(self.bound, self.patience_hours * 3600, self.reference_seconds)
 
 
+class Status(Switch):
+    """What `maple admin priority status` prints: *jobs* that have points, and what keeps these without effect."""
+
+    model_config = ConfigDict(extra="ignore", json_schema_serialization_defaults_required=True)
+
+    jobs: int
+    hindered: str
+
+
 def read(path: Path) -> Switch:
     """Return what the file says, off where there is none. Raises `ValueError` in one line, and `OSError`."""
     try:

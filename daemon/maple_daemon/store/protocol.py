@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from maple_agents.forecast.runs import Run
+from maple_agents.forecast.runs import Run, RunSum
 from maple_submit_filter.types.job_records import Outcome, Reached, Record, Version
 
 NOBODY = -1  # the uid of users whom this host does not know
@@ -76,16 +76,6 @@ class Candidate(NamedTuple):
     users: int
     ran: int
     failed: int
-
-
-class RunSum(NamedTuple):
-    """What jobs that ended in one way came to, over all users; no user is in it. Hours of nodes: asked for, and run."""
-
-    state: str
-    users: int
-    jobs: int
-    asked_hours: float
-    hours: float
 
 
 class Gone(NamedTuple):

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from maple_agents.forecast.runs import RAN, Asked, Run, Work
+from maple_agents.forecast.runs import RAN, Asked, Run, RunSum, Work
 
-from .protocol import NOBODY, NotKept, RunSum
+from .protocol import NOBODY, NotKept
 from .rows import Change, Runner
 
 _KEY = ("uid", "owner", "job")

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from maple_agents.forecast.runs import Run
+from maple_agents.forecast.runs import Run, RunSum
 from maple_submit_filter.types.job_records import Outcome, Reached, Record, Version
 
 from . import rows, runs, trials
-from .protocol import LEAST_USERS, Candidate, Caps, Counted, Due, Gone, Known, NotKept, RunSum
+from .protocol import LEAST_USERS, Candidate, Caps, Counted, Due, Gone, Known, NotKept
 from .rows import Change, Runner
 from .schema import purge_old, purge_user
 

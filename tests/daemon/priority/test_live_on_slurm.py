@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from maple_daemon.cli.admin import admin
 
 from tests.daemon.priority.compressed import Kind, PriorityLab, ordering, remember, submit
+from tests.json_shapes import fits
 from tests.lab.client import eventually, until
 from tests.lab.shape import GPU4
 
@@ -59,8 +60,11 @@ def test_points_are_seen_explained_and_taken_back(full: tuple[PriorityLab, Path,
         settings = str(folder / "daemon.toml")
         told = maple(lab, "explain", str(short), "--config", settings)
         assert "foretold   0:00:0" in told and "runs by folder" in told and "site " in told
+        fits("priority", json.loads(maple(lab, "explain", str(short), "--json", "--config", settings)))
+        fits("priority", json.loads(maple(lab, "explain", str(new), "--json", "--config", settings)))
         assert "nothing: no run of new is known" in maple(lab, "explain", str(new), "--config", settings)
         as_json = json.loads(maple(lab, "status", "--json", "--config", settings))
+        fits("priority", as_json)
         assert as_json["on"] and as_json["jobs"] >= 2 and as_json["hindered"] == ""
         assert "points taken back" in maple(lab, "off", "--config", settings)
         assert eventually(lambda: set(site_factors(lab).values()) == {0})
