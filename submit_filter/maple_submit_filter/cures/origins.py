@@ -23,6 +23,7 @@ _USE = re.compile(rb"\"?(?:\$(\w+)|\$\{(\w+)\})\"?")
 _DEFAULT = re.compile(rb"\"?\$\{\w+:?-([\w.:/+-]+)\}\"?")
 _ASSIGNED = re.compile(rb"\w+=([\"']?)([\w.:/+-]+)\1")
 _MADE = re.compile(rb"\w+=(\"?)\$\(\([^()]*\)\)\1")
+_ARGUMENT = re.compile(rb"\$\{?(\d)\b")
 _SETTING = re.compile(rb"^[ \t]*(?:export[ \t]+)?(\w+)=", re.MULTILINE)
 _IN_NAME = re.compile(rb"[\w-]")
 _STARTS = re.compile(rb"(?:^|[;&|({]|\bthen|\bdo|\belse)[ \t]*")
@@ -99,7 +100,7 @@ def _value(span: Span, source: bytes) -> Optional[Span]:
 
 def _argument(span: Span, name: bytes, plan: LaunchPlan, source: bytes) -> Tuple[Span, ...]:
     """Return what a function is called with that *span* of a launch line comes to, if only one place takes it."""
-    if len(re.findall(rb"\$\{?%s\b" % name, source)) != 1:
+    if sum(match.group(1) == name for match in _ARGUMENT.finditer(source)) != 1:
         return ()
     options = (option for step in plan.steps for link in step.links for option in link.options if option.value)
     written = [option.value.span() for option in options if option.value and option.value_span == span]

@@ -13,6 +13,7 @@ from ...types.edits import Fix, Safety
 from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Link, Step
+from ...types.text import number
 from .. import rule
 
 _OPTION = {name: agent.nodes for name, agent in AGENTS.items() if not agent.hosts_by_file}
@@ -72,6 +73,8 @@ def _in_turn(step: Step, wanted: Optional[int], plan: LaunchPlan, job: Job) -> I
 def _fixes(
     step: Step, link: Link, started: Optional[int], wanted: Optional[int], plan: LaunchPlan, job: Job
 ) -> Iterator[Fix]:
+    from ...cures.counts import Counts, changed  # few submissions need it
+
     name = _OPTION.get(link.name)
     if name is None or started is None or wanted is None:
         return
@@ -90,11 +93,17 @@ def _fixes(
         # Nobody typed the number, and each GPU that was asked for gets its rank: no other world would fit the job.
         # Where there is no number at all, each node may have been meant to train for itself.
         fits = option is not None and not typed and step.workers_per_task in (None, plan.allocation.gpus_per_node)
-        yield Fix(
-            tuple(edits),
-            Safety.SAFE if fits else Safety.ASK,
-            "set --%s=%d" % (spelled, started),
+        safety, says = Safety.SAFE if fits else Safety.ASK, "set --%s=%d" % (spelled, started)
+        total = link.option("num-processes")
+        each = (number(total.value) or 0) // wanted if total is not None and typed and wanted else 0
+        both = (
+            changed(
+                Counts(each, wanted, each * wanted), Counts(each, started, each * started), plan, job, "MPL303", link
+            )
+            if each
+            else None
         )
+        yield both.fix(Safety.ASK, says) if both is not None else Fix(tuple(edits), safety, says)
     for edits, says in _more_nodes(step, wanted, plan, job):
         yield Fix(tuple(edits), Safety.ASK, says)
 

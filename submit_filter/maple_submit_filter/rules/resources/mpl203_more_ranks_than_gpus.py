@@ -39,7 +39,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             if breach.kind == breach_kinds.GPUS_NODE or (
                 breach.kind == breach_kinds.GPUS_VISIBLE and not _hidden(plan)
             ):
-                yield _finding(step, breach, plan)
+                yield _finding(step, breach, plan, job)
             if breach.kind in (breach_kinds.GPUS_JOB, breach_kinds.GPUS_ASKED):
                 yield _of_job(step, breach, job)
             if breach.kind == breach_kinds.LOCAL_RANK_BEYOND:
@@ -151,28 +151,17 @@ def _told(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) ->
     """A program that is given its local rank takes the GPU of that number by convention, and by nothing else."""
     says = "local ranks up to %d, but the nodes it may run on have %s" % (
         (breach.numbers["workers"] or 1) - 1, counted(breach.numbers["node"], "GPU"))  # fmt: skip
-    fixes = _local_words(plan, step, job, site) or _fewer_on_each(step, breach.numbers["node"] or 0, job)
+    fixes = _local_words(plan, step, job, site) or _fewer_on_each(step, breach, plan, job)
     return Finding("MPL203", says, step.span, fixes=fixes, help="start at most one rank per GPU")
 
 
-def _fewer_on_each(step: Step, gpus: int, job: Job) -> Tuple[Fix, ...]:
+def _fewer_on_each(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Tuple[Fix, ...]:
     """Start a rank for each GPU of a node: fewer in all, or as many on more nodes."""
-    link, nodes = step.links[0] if step.links else None, step.nodes
-    each = link.option("ppn", "npernode", "N", "ntasks-per-node") if link is not None else None
-    total = link.option("n", "np", "ntasks") if link is not None else None
-    less = change(each, b"%d" % gpus, "MPL203") if gpus and nodes else None
-    if less is None or not nodes:
-        return ()
-    fewer = change(total, b"%d" % (gpus * nodes), "MPL203") if total is not None else []
-    out = [Fix((*less, *fewer), Safety.ASK, "start %s per node" % counted(gpus, "rank"))] if fewer is not None else []
-    setting = next((job.settings.get(name) for name in ("select", "nodes") if name in job.settings), None)
-    wide = -(-(step.tasks or 0) // gpus)
-    count, colon, rest = setting.value.partition(b":") if setting is not None else (b"", b"", b"")
-    more = restate(job, setting, b"%d" % wide + colon + rest, "MPL203") if setting and count == b"%d" % nodes else None
-    if more is not None and wide > nodes and b"+" not in rest:
-        out.append(Fix((*less, *more.edits), Safety.ASK, "the %d ranks on %d nodes" % (step.tasks or 0, wide),
-                       more.argv_edits))  # fmt: skip
-    return tuple(out)
+    from ...cures.counts import fewer_on_a_node  # few submissions need it
+
+    workers, gpus = breach.numbers["workers"] or 0, breach.numbers["node"] or 0
+    says = "start %s per node" % counted(gpus, "rank")
+    return tuple(fewer_on_a_node(workers, gpus, plan, job, "MPL203", says)) if gpus and step.nodes else ()
 
 
 def _unhidden(plan: LaunchPlan, job: Job, workers: int) -> Tuple[Fix, ...]:
@@ -202,7 +191,9 @@ def _hidden(plan: LaunchPlan) -> bool:
     return mask_of(plan.allocation.node_kinds) in plan.assigned
 
 
-def _finding(step: Step, breach: Breach, plan: LaunchPlan) -> Finding:
+def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
+    from ...cures.counts import fewer_on_a_node  # few submissions need it
+
     workers = breach.numbers["workers"]
     most = breach.numbers["node"] if breach.kind == breach_kinds.GPUS_NODE else breach.numbers["visible"]
     where = "the nodes it may run on have" if breach.kind == breach_kinds.GPUS_NODE else "the job has requested"
@@ -211,7 +202,10 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan) -> Finding:
     option = link.option(_OPTION[link.name]) if link.name in _OPTION else None
     at = (option.value_span or option.span if option is not None else None) or link.name_span
     fix = _fewer(step, option, most or 0)
-    return Finding("MPL203", says, at, True, fixes=(fix,) if fix else (),
+    fixes = tuple(fewer_on_a_node(workers or 0, most or 0, plan, job, "MPL203", fix.says)) if fix else ()
+    if fix and breach.kind == breach_kinds.GPUS_VISIBLE:
+        fixes = (*(fixes or (fix,)), *_more_on_a_node(job, workers or 0))
+    return Finding("MPL203", says, at, True, fixes=fixes or ((fix,) if fix else ()),
                    help="set --%s=%s if you want fewer ranks" % (_OPTION.get(link.name, ""), most))  # fmt: skip
 
 

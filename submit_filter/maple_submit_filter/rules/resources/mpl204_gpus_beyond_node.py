@@ -32,19 +32,25 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     most = most_of(plan.allocation.node_kinds, "gpus")
     if most is not None:
-        for finding in (_per_node(job, most), _per_task(job, most), _total(job, most)):
+        for finding in (_per_node(plan, job, most), _per_task(job, most), _total(job, most)):
             if finding is not None:
                 yield finding if most else finding._replace(fixes=_with_gpus(job, site))
                 return
     yield from _types(plan, job)
 
 
-def _per_node(job: Job, most: int) -> Optional[Finding]:
+def _per_node(plan: LaunchPlan, job: Job, most: int) -> Optional[Finding]:
+    from ...cures.counts import fewer_on_a_node  # few submissions need it
+
     counts = {name: count for name in ("gpus-per-node", "gres") if (count := gpu_count(job.settings, name)) is not None}
     if not counts or min(counts.values()) <= most:
         return None  # of two that differ one wins
     name = next(iter(counts))
-    return _finding(job.settings.get(name), "%d GPUs per node" % counts[name], most, most, job)
+    finding = _finding(job.settings.get(name), "%d GPUs per node" % counts[name], most, most, job)
+    if not finding.fixes:
+        return finding
+    everywhere = tuple(fewer_on_a_node(counts[name], most, plan, job, "MPL204", finding.fixes[0].says))
+    return finding._replace(fixes=everywhere or finding.fixes)
 
 
 def _per_task(job: Job, most: int) -> Optional[Finding]:

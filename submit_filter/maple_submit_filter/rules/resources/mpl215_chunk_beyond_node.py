@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Iterator, Optional
+from typing import TYPE_CHECKING, Iterator, Optional, Tuple
 
 from ...cures.option_edits import at, restate
 from ...site.facts import Site
@@ -34,15 +34,20 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     for chunk in chunks_of(job.settings):
         for excess in beyond(chunk, plan.allocation.node_kinds):
-            yield _finding(excess, job)
+            yield _finding(excess, plan, job)
 
 
-def _finding(excess: Excess, job: Job) -> Finding:
+def _finding(excess: Excess, plan: LaunchPlan, job: Job) -> Finding:
+    from ...cures.counts import fewer_on_a_node  # few submissions need it
+
     name, value = (raw.decode("utf-8", "replace") for raw in excess.resource[:2])
     setting = job.settings.get("select") or job.settings.get("nodes") or job.settings.get(name)
     says = "a chunk with %s=%s, but the nodes it may run on have %s" % (name, value, excess.shown)
     fix = _less(excess, setting, job) if excess.most.strip(b"0") else None
-    return Finding("MPL215", says, at(setting), True, fixes=(fix,) if fix is not None else (),
+    fixes: Tuple[Fix, ...] = (fix,) if fix is not None else ()
+    if fix is not None and name == "ngpus" and value.isdigit() and excess.most.isdigit():
+        fixes = tuple(fewer_on_a_node(int(value), int(excess.most), plan, job, "MPL215", fix.says)) or fixes
+    return Finding("MPL215", says, at(setting), True, fixes=fixes,
                    help="request smaller chunks that fit on one node, and more of them")  # fmt: skip
 
 
