@@ -142,50 +142,50 @@ def forecast(
     else:
         known = sources.known(asked, asked_script.site.scheduler, days)
     lineages = Lineages(known.runs)
-    said = made(asked, lineages)
+    outlook = made(asked, lineages)
     run_at = [] if accounting_file else known_sizes(asked.name)
     if as_json:
-        json_output.echo(_answer(asked, said, memory_advice(asked, lineages), known, run_at))
+        json_output.echo(_answer(asked, outlook, memory_advice(asked, lineages), known, run_at))
     else:
-        _show(asked, said, lineages, known)
+        _show(asked, outlook, lineages, known)
         for line in compared(run_at):
             click.echo(printable(line))
-    return 0 if isinstance(said, Forecast) else NOTHING
+    return 0 if isinstance(outlook, Forecast) else NOTHING
 
 
-def _show(asked: "Asked", said: "Forecast | NoForecast", lineages: "Lineages", known: "Known") -> None:
+def _show(asked: "Asked", outlook: "Forecast | NoForecast", lineages: "Lineages", known: "Known") -> None:
     from ..forecast.needs import Forecast
 
-    for line in sentences(asked, said, lineages):
+    for line in sentences(asked, outlook, lineages):
         click.echo(printable(line))
-    if not said.runs:
+    if not outlook.runs:
         _similar(asked, known)
-    for line in known.silent if not isinstance(said, Forecast) else ():
+    for line in known.silent if not isinstance(outlook, Forecast) else ():
         click.echo(printable("not asked: %s" % line))
-    if said.runs:
-        _table(said.runs)
+    if outlook.runs:
+        _table(outlook.runs)
 
 
 def _similar(asked: "Asked", known: "Known") -> None:
     """Name one's own jobs that are like one of which nothing is known."""
     from ..forecast.similar import line
 
-    said = line(asked, known.runs)
-    if said:
-        click.echo(printable(said))
+    sentence = line(asked, known.runs)
+    if sentence:
+        click.echo(printable(sentence))
 
 
-def sentences(asked: "Asked", said: "Forecast | NoForecast", lineages: "Lineages") -> "Iterator[str]":
+def sentences(asked: "Asked", outlook: "Forecast | NoForecast", lineages: "Lineages") -> "Iterator[str]":
     """Yield what is said to people: what is asked for, what is forecast and from what, what is advised."""
     from ..forecast import advice, sentences
     from ..forecast.needs import Forecast
 
-    yield sentences.line(asked, said)
-    yield from sentences.notes(asked, said)
+    yield sentences.line(asked, outlook)
+    yield from sentences.notes(asked, outlook)
     held, busy = advice.memory_advice(asked, lineages), advice.gpu_advice(asked, lineages)
     if held is not None:
         yield sentences.memory(asked, held)
-    limit = advice.time_advice(asked, said) if isinstance(said, Forecast) else None
+    limit = advice.time_advice(asked, outlook) if isinstance(outlook, Forecast) else None
     if limit is not None:
         yield sentences.time(asked, limit)
     if busy is not None:
@@ -203,7 +203,7 @@ def _table(runs: "tuple[Run, ...]") -> None:
 
 def _answer(
     asked: "Asked",
-    said: "Forecast | NoForecast",
+    outlook: "Forecast | NoForecast",
     memory: "MemoryAdvice | None",
     known: "Known",
     run_at: "list[Size]",
@@ -211,17 +211,17 @@ def _answer(
     from ..forecast.advice import time_advice
     from ..forecast.needs import Forecast
 
-    none = None if isinstance(said, Forecast) else said
+    none = None if isinstance(outlook, Forecast) else outlook
     nodes, work = asked.work.nodes, dict(asked.work.values)
     return Answer(
         job=Job(name=asked.name, limit_seconds=asked.limit, work=work, nodes=nodes),
-        forecast=_run_time(said) if isinstance(said, Forecast) else None,
+        forecast=_run_time(outlook) if isinstance(outlook, Forecast) else None,
         why_none=none.why if none else None,
         changed={name: list(pair) for name, pair in none.changed.items()} if none else {},
         sizes=[list(pair) for pair in none.sizes] if none else [],
-        advised_limit_seconds=time_advice(asked, said) if isinstance(said, Forecast) else None,
+        advised_limit_seconds=time_advice(asked, outlook) if isinstance(outlook, Forecast) else None,
         memory=Memory(bytes=memory.bytes, held_bytes=memory.held, killed_at_bytes=memory.killed) if memory else None,
-        runs=[_earlier(run) for run in said.runs],
+        runs=[_earlier(run) for run in outlook.runs],
         goodput=[
             Goodput(
                 gpus=size.gpus,

@@ -231,7 +231,7 @@ def _alarms(words: list[str]) -> str:
 
     running = notices.handed((), SECONDS)
     waiting = notices.waiting(time.time())
-    notices.told([(alarm.job, alarm.kind) for alarm in waiting])
+    notices.mark_told([(alarm.job, alarm.kind) for alarm in waiting])
     if running and notices.due(time.time()):
         _look()
     return notices.line(waiting)

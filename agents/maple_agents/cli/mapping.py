@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..ask.submission import Answer as Asked
     from ..mapping.check import Finding as Found
     from ..mapping.check import Judged
-    from ..mapping.question import Told
+    from ..mapping.question import MachineFiles
 
 
 class Finding(TypedDict):
@@ -124,21 +124,21 @@ def check(
 
     Exit code: 0 nothing found, 1 findings, 2 usage, or the script cannot be read.
     """
-    from ..mapping.question import Told, note, sentences
+    from ..mapping.question import MachineFiles, note, sentences
 
-    asked, lines = _judged(script, words, site_id, Told(topology, hosts, lstopo))
-    found = [finding for line in lines for finding in line.findings]
+    asked, lines = _judged(script, words, site_id, MachineFiles(topology, hosts, lstopo))
+    findings = [finding for line in lines for finding in line.findings]
     if as_json:
-        json_output.echo(_answer(asked, lines, Told(topology, hosts, lstopo)))
-        return 1 if found else 0
-    for sentence in sentences(found, asked.name):
+        json_output.echo(_answer(asked, lines, MachineFiles(topology, hosts, lstopo)))
+        return 1 if findings else 0
+    for sentence in sentences(findings, asked.name):
         click.echo(printable(sentence))
-    for said in filter(None, [note(line) for line in lines]):
-        click.echo(printable(f"{asked.name}: {said}"))
-    if not found and not any(line.note for line in lines):
+    for sentence in filter(None, [note(line) for line in lines]):
+        click.echo(printable(f"{asked.name}: {sentence}"))
+    if not findings and not any(line.note for line in lines):
         click.echo(printable(f"{asked.name}: nothing found"))
     click.echo(asked.on_site)
-    return 1 if found else 0
+    return 1 if findings else 0
 
 
 @map.command("show")
@@ -164,20 +164,20 @@ def show(
 
     Exit code: 0 drawn, 1 it is not known which rank runs where, 2 usage, or the script cannot be read.
     """
-    from ..mapping.question import Told, note
+    from ..mapping.question import MachineFiles, note
 
-    told = Told(topology, hosts, lstopo)
-    asked, lines = _judged(script, words, site_id, told)
+    files = MachineFiles(topology, hosts, lstopo)
+    asked, lines = _judged(script, words, site_id, files)
     drawn = [line for line in lines if line.placed is not None]
     if as_json:
-        json_output.echo(_answer(asked, lines, told))
+        json_output.echo(_answer(asked, lines, files))
         return 0 if drawn else 1
-    for text in _pictures(asked, drawn, told):
+    for text in _pictures(asked, drawn, files):
         click.echo(printable(text))
-    for said in filter(None, [note(line) for line in lines]):
-        click.echo(printable(f"{asked.name}: {said}"))
+    for sentence in filter(None, [note(line) for line in lines]):
+        click.echo(printable(f"{asked.name}: {sentence}"))
     if svg and drawn:
-        _written(asked, drawn[0], told, svg)
+        _written(asked, drawn[0], files, svg)
     click.echo(asked.on_site)
     return 0 if drawn else 1
 
@@ -205,13 +205,13 @@ def emit(mapping: str, hosts: str, topology: str, lstopo: str, into: str) -> Non
     """
     from ..mapping.emit import emitted
 
-    for target, one in emitted(mapping, hosts, topology, lstopo):
+    for target, written in emitted(mapping, hosts, topology, lstopo):
         click.echo(f"{target}:")
-        for text in one.text.splitlines():
+        for text in written.text.splitlines():
             click.echo("  " + printable(text))
-        click.echo(printable(f"  use: {one.use}"))
-        if into and one.name:
-            _kept(into, one.name, one.text)
+        click.echo(printable(f"  use: {written.use}"))
+        if into and written.name:
+            _kept(into, written.name, written.text)
 
 
 @map.command("tune")
@@ -235,12 +235,12 @@ def tune(mapping: str, hosts: str, topology: str, most: int) -> None:
     """
     from ..mapping.emit import tuned
 
-    found, own = tuned(mapping, hosts, topology)
-    click.echo(printable(f"{mapping}: {own:.3f} s of exchanges a step as written; {len(found)} ways tried"))
-    for trial in found[:most]:
+    trials, own = tuned(mapping, hosts, topology)
+    click.echo(printable(f"{mapping}: {own:.3f} s of exchanges a step as written; {len(trials)} ways tried"))
+    for trial in trials[:most]:
         note = "" if trial.megatron else "   (no order of Megatron's)"
         click.echo(printable(f"  {trial.seconds:.3f} s  {trial.statements}{note}"))
-    click.echo(printable(f"  {found[-1].seconds:.3f} s  {found[-1].statements}   (the worst)"))
+    click.echo(printable(f"  {trials[-1].seconds:.3f} s  {trials[-1].statements}   (the worst)"))
 
 
 def _kept(folder: str, name: str, text: str) -> None:
@@ -259,7 +259,7 @@ def _new(path: str, text: str, remedy: str) -> None:
 
 
 def _judged(
-    script: str, words: Tuple[str, ...], site_id: Optional[str], told: "Told"
+    script: str, words: Tuple[str, ...], site_id: Optional[str], files: "MachineFiles"
 ) -> "tuple[Asked, tuple[Judged, ...]]":
     from ..ask.submission import answer
     from ..mapping import question
@@ -267,53 +267,53 @@ def _judged(
     asked = answer(script, words, site_id)
     if asked.decision.plan is None:
         raise Complaint(f"{asked.name}: {asked.decision.why or 'what would start could not be read'}", "maple plan")
-    return asked, question.answer(asked, told)
+    return asked, question.answer(asked, files)
 
 
-def _pictures(asked: "Asked", drawn: "list[Judged]", told: "Told") -> Iterator[str]:
+def _pictures(asked: "Asked", drawn: "list[Judged]", files: "MachineFiles") -> Iterator[str]:
     from ..mapping import picture
 
     for line in drawn:
         yield f"{asked.name}:{line.line}"
-        for text in picture.lines(_scene(asked, line, told)):
+        for text in picture.lines(_scene(asked, line, files)):
             yield "  " + text
 
 
-def _scene(asked: "Asked", line: "Judged", told: "Told") -> Any:
+def _scene(asked: "Asked", line: "Judged", files: "MachineFiles") -> Any:
     from ..mapping.check import widest
     from ..mapping.picture import Scene
     from ..mapping.question import machine
 
     assert line.placed is not None
-    here = machine(asked, told)
+    here = machine(asked, files)
     crossed = widest(line.mesh, line.placed, here) if line.mesh is not None else {}
     return Scene(line.placed, line.mesh, here, crossed)
 
 
-def _written(asked: "Asked", line: "Judged", told: "Told", name: str) -> None:
+def _written(asked: "Asked", line: "Judged", files: "MachineFiles", name: str) -> None:
     from ..mapping.picture import svg
 
-    _new(name, svg(_scene(asked, line, told), f"{asked.name}:{line.line}"), "name a new file")
+    _new(name, svg(_scene(asked, line, files), f"{asked.name}:{line.line}"), "name a new file")
     click.echo(printable(f"written: {name}"))
 
 
-def _answer(asked: "Asked", lines: "tuple[Judged, ...]", told: "Told") -> Answer:
-    return Answer(site=asked.site.id, site_known_by=asked.known_by, lines=[_line(asked, line, told) for line in lines])
+def _answer(asked: "Asked", lines: "tuple[Judged, ...]", files: "MachineFiles") -> Answer:
+    return Answer(site=asked.site.id, site_known_by=asked.known_by, lines=[_line(asked, line, files) for line in lines])
 
 
-def _line(asked: "Asked", line: "Judged", told: "Told") -> Line:
+def _line(asked: "Asked", line: "Judged", files: "MachineFiles") -> Line:
     seats = line.placed.seats if line.placed is not None else ()
     return Line(
         line=line.line,
         why_not=line.note or None,
-        ranks=[Rank(rank=one.rank, node=one.node, local_rank=one.local, gpu=one.gpu) for one in seats],
-        axes=_axes(asked, line, told) if line.mesh is not None and line.placed is not None else [],
-        findings=[_finding(one) for one in line.findings],
+        ranks=[Rank(rank=seat.rank, node=seat.node, local_rank=seat.local, gpu=seat.gpu) for seat in seats],
+        axes=_axes(asked, line, files) if line.mesh is not None and line.placed is not None else [],
+        findings=[_finding(finding) for finding in line.findings],
     )
 
 
-def _axes(asked: "Asked", line: "Judged", told: "Told") -> list[Axis]:
-    crossed = _scene(asked, line, told).crossed
+def _axes(asked: "Asked", line: "Judged", files: "MachineFiles") -> list[Axis]:
+    crossed = _scene(asked, line, files).crossed
     mesh = line.mesh
     assert mesh is not None
     return [
@@ -329,12 +329,12 @@ def _axes(asked: "Asked", line: "Judged", told: "Told") -> list[Axis]:
     ]
 
 
-def _finding(found: "Found") -> Finding:
+def _finding(finding: "Found") -> Finding:
     return Finding(
-        kind=found.kind,
-        line=found.line,
-        says=found.says,
-        cause=found.cause or None,
-        cure=found.cure or None,
-        times=round(found.ratio, 2) if found.ratio is not None else None,
+        kind=finding.kind,
+        line=finding.line,
+        says=finding.says,
+        cause=finding.cause or None,
+        cure=finding.cure or None,
+        times=round(finding.ratio, 2) if finding.ratio is not None else None,
     )

@@ -126,8 +126,8 @@ def _with_step(run: Run, row: Mapping[str, str]) -> Run:
     )
 
 
-def _most(one: N | None, other: N | None) -> N | None:
-    return other if one is None else one if other is None else max(one, other)
+def _most(first: N | None, second: N | None) -> N | None:
+    return second if first is None else first if second is None else max(first, second)
 
 
 def _memory_asked(text: str, nodes: str) -> int | None:

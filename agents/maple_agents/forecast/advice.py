@@ -59,14 +59,19 @@ def memory_advice(asked: Asked, lineages: Lineages) -> MemoryAdvice | None:
     return MemoryAdvice(math.ceil(wanted / _GIB) * _GIB, seen[-1] if seen else 0, killed or None, runs)
 
 
-def time_advice(asked: Asked, said: Forecast) -> float | None:
+def time_advice(asked: Asked, forecast: Forecast) -> float | None:
     """Return a limit in seconds that leaves half as much again as the longest run, None where nothing is to be said.
 
     That is where three runs at least are known, none was cut, and what is asked for is far beyond it.
     """
-    if asked.limit is None or len(said.runs) < 3 or any(run.is_cut for run in said.runs) or said.most is None:
+    if (
+        asked.limit is None
+        or len(forecast.runs) < 3
+        or any(run.is_cut for run in forecast.runs)
+        or forecast.most is None
+    ):
         return None
-    limit = math.ceil(LONGER * max(said.most, *(run.seconds for run in said.runs)) / _MINUTES) * _MINUTES
+    limit = math.ceil(LONGER * max(forecast.most, *(run.seconds for run in forecast.runs)) / _MINUTES) * _MINUTES
     return float(limit) if limit * MUCH <= asked.limit else None
 
 
@@ -81,15 +86,15 @@ def gpu_advice(asked: Asked, lineages: Lineages) -> GpuAdvice | None:
     busy = [run.gpu_use for run in same if run.gpu_use is not None]
     less = [run for run in runs if (run.asked.work.gpus or 0) * 2 <= count and run.seconds <= newest.seconds * SPARE]
     fewer = min(less, key=lambda run: run.asked.work.gpus or 0, default=None)
-    found = GpuAdvice(
+    advice = GpuAdvice(
         count, newest.seconds, max(busy) if busy and max(busy) <= IDLE else None,
         (fewer.asked.work.gpus or 0, fewer.seconds) if fewer else None,
     )  # fmt: skip
-    return found if found.idle is not None or found.fewer else None
+    return advice if advice.idle is not None or advice.fewer else None
 
 
 def _alike(asked: Asked, lineages: Lineages, but: "frozenset[str] | set[str]") -> tuple[Run, ...]:
     """Return the runs of the job's lineage that differ from it in nothing but what is named."""
     lineage = lineages.before(asked)
-    found = lineage.runs if lineage else ()
-    return tuple(run for run in found if set(differences(asked.work, run.asked.work)) <= but)
+    runs = lineage.runs if lineage else ()
+    return tuple(run for run in runs if set(differences(asked.work, run.asked.work)) <= but)

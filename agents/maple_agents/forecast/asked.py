@@ -38,8 +38,8 @@ def asked_of(answer: Answer, now: float) -> Asked:
 
 def about(name: str, values: Iterable[Value]) -> str:
     """Return what is known of a job in words: its name, and the names of what it trains."""
-    told = {value.name: value.value for value in values}
-    return " ".join([name, *(told[one] for one in _ABOUT if one in told)])
+    known = {value.name: value.value for value in values}
+    return " ".join([name, *(known[word] for word in _ABOUT if word in known)])
 
 
 def scaling(values: Iterable[Value]) -> tuple[tuple[str, str], ...]:

@@ -58,8 +58,8 @@ def line_of_version(version: Version, now: float) -> str:
         known = runs_of(asked)
     except (NoService, Refused):
         return ""
-    said = forecast(asked, Lineages(known))
-    return sentences.line(asked, said) if isinstance(said, Forecast) else ""
+    outlook = forecast(asked, Lineages(known))
+    return sentences.line(asked, outlook) if isinstance(outlook, Forecast) else ""
 
 
 def joined(runs: Iterable[Run], counted: Iterable[Run]) -> list[Run]:
@@ -96,18 +96,18 @@ def _of_both(run: Run, other: Run) -> Run:
 def _own(limit: int, name: str = "") -> Iterator[Run]:
     """Yield one's own runs, as the service has them."""
     try:
-        found = told_runs(name, limit)
+        rows = told_runs(name, limit)
     except Refused:  # a service from before it kept them
         return
-    for told in found:
-        work = told["asked"]["work"]
-        asked = {**told["asked"], "work": Work((), work["nodes"], work["gpus"])}
-        yield Run(**_known(Run, {**told, "asked": Asked(**_known(Asked, asked))}))
+    for row in rows:
+        work = row["asked"]["work"]
+        asked = {**row["asked"], "work": Work((), work["nodes"], work["gpus"])}
+        yield Run(**_known(Run, {**row, "asked": Asked(**_known(Asked, asked))}))
 
 
-def _known(kind: Any, told: dict[str, Any]) -> dict[str, Any]:
+def _known(kind: Any, row: dict[str, Any]) -> dict[str, Any]:
     """Return what is known here: a newer service may tell more."""
-    return {name: told[name] for name in kind._fields if name in told}
+    return {name: row[name] for name in kind._fields if name in row}
 
 
 def _versioned(asked: Asked) -> Iterator[Run]:

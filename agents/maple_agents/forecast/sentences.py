@@ -12,18 +12,18 @@ from .runs import Asked, Run
 _GIB = 1 << 30
 
 
-def line(asked: Asked, said: Forecast | NoForecast) -> str:
+def line(asked: Asked, outlook: Forecast | NoForecast) -> str:
     """Return the one line: what is asked for, what it took and will take; or why nobody can say."""
-    return _forecast(asked, said) if isinstance(said, Forecast) else _none(said)
+    return _forecast(asked, outlook) if isinstance(outlook, Forecast) else _none(outlook)
 
 
-def notes(asked: Asked, said: Forecast | NoForecast) -> Iterator[str]:
+def notes(asked: Asked, forecast: Forecast | NoForecast) -> Iterator[str]:
     """Yield what has to be known with a forecast."""
-    if not isinstance(said, Forecast):
+    if not isinstance(forecast, Forecast):
         return
-    if said.cut:
+    if forecast.cut:
         yield "note: the last run was ended by its limit, so it needs longer than that"
-    if asked.work.values and not any(run.asked.work.values for run in said.runs):
+    if asked.work.values and not any(run.asked.work.values for run in forecast.runs):
         now = ", ".join("%s %s" % pair for pair in asked.work.values)
         yield "note: nobody kept what these runs had to do; this holds if it was as now (%s)" % now
 
@@ -51,8 +51,13 @@ def _none(no_forecast: NoForecast) -> str:
         return "no forecast: %s" % no_forecast.why
     if len(changed) == 1:
         ((name, (here, there)),) = changed.items()
-        said = "first run with %s %s: no forecast; with %s it took %s" % (name, here, there, elapsed(runs[0].seconds))
-        return said + _with(name, no_forecast.sizes)
+        sentence = "first run with %s %s: no forecast; with %s it took %s" % (
+            name,
+            here,
+            there,
+            elapsed(runs[0].seconds),
+        )
+        return sentence + _with(name, no_forecast.sizes)
     each = ", ".join("%s is %s, was %s" % (name, here, there) for name, (here, there) in changed.items())
     return "no forecast: %s (%s); the last run took %s" % (no_forecast.why, each, elapsed(runs[0].seconds))
 
@@ -87,10 +92,12 @@ def time(asked: Asked, limit: float) -> str:
 
 def gpus(advice: GpuAdvice) -> str:
     """Return what earlier runs show of the GPUs."""
-    said = []
+    parts = []
     if advice.idle is not None:
-        said.append("the %d GPUs were seen in use for %.0f %% at most" % (advice.asked, advice.idle))
+        parts.append("the %d GPUs were seen in use for %.0f %% at most" % (advice.asked, advice.idle))
     if advice.fewer is not None:
         count, seconds = advice.fewer
-        said.append("with %d it took %s, with %d %s" % (count, elapsed(seconds), advice.asked, elapsed(advice.seconds)))
-    return "GPUs: " + "; ".join(said)
+        parts.append(
+            "with %d it took %s, with %d %s" % (count, elapsed(seconds), advice.asked, elapsed(advice.seconds))
+        )
+    return "GPUs: " + "; ".join(parts)

@@ -42,8 +42,8 @@ def similar(text: str, others: Sequence[tuple[str, str, float]], embedder: Embed
         alike = _by_meaning(texts, embedder) if embedder is not None else _by_words(texts)
     except Unavailable:
         alike = _by_words(texts)
-    found = [Similar(name, likeness, seconds) for (name, _, seconds), likeness in zip(others, alike)]
-    return sorted((one for one in found if one.likeness >= LIKE), key=lambda one: -one.likeness)[:SHOWN]
+    jobs = [Similar(name, likeness, seconds) for (name, _, seconds), likeness in zip(others, alike)]
+    return sorted((job for job in jobs if job.likeness >= LIKE), key=lambda job: -job.likeness)[:SHOWN]
 
 
 def line(asked: Asked, runs: Sequence[Run]) -> str:
@@ -52,9 +52,9 @@ def line(asked: Asked, runs: Sequence[Run]) -> str:
         versions = [lineage.newest for lineage in remembered_jobs("", "")[:MOST]]
     except (NoService, Refused):
         return ""
-    found = similar(asked.about, list(_others(asked, versions, runs)), _embedder())
-    told = ", ".join("%s took %s" % (one.name, elapsed(one.seconds)) for one in found)
-    return "similar jobs of yours: %s; nothing is forecast from them" % told if told else ""
+    jobs = similar(asked.about, list(_others(asked, versions, runs)), _embedder())
+    likest = ", ".join("%s took %s" % (job.name, elapsed(job.seconds)) for job in jobs)
+    return "similar jobs of yours: %s; nothing is forecast from them" % likest if likest else ""
 
 
 def _others(asked: Asked, versions: Sequence[Version], runs: Sequence[Run]) -> Iterable[tuple[str, str, float]]:

@@ -58,12 +58,12 @@ def sizes(job: Job) -> list[Size]:
     return [_size(gpus, batch, runs) for (gpus, batch), runs in sorted(seen.items())]
 
 
-def compared(found: Sequence[Size]) -> list[str]:
+def compared(sizes: Sequence[Size]) -> list[str]:
     """Return a line for each size that is less than the largest one, [] where fewer than two were run."""
-    if len({size.gpus for size in found}) < FEWEST:
+    if len({size.gpus for size in sizes}) < FEWEST:
         return []
-    most = max(found, key=lambda size: (size.gpus, size.speed))
-    return [_line(size, most) for size in found if size.gpus < most.gpus]
+    most = max(sizes, key=lambda size: (size.gpus, size.speed))
+    return [_line(size, most) for size in sizes if size.gpus < most.gpus]
 
 
 def samples(values: Mapping[str, str]) -> int | None:

@@ -33,8 +33,8 @@ _LIST = re.compile(r"(?:v(?:erbose)?,|q(?:uiet)?,)?(list|map_cpu|mask_cpu):([0-9
 
 def pin_words(line: str) -> str:
     """Return the words that pin, "" where none do, or several."""
-    found = list(_PIN.finditer(line))
-    return found[0][0].strip() if len(found) == 1 else ""
+    pins = list(_PIN.finditer(line))
+    return pins[0][0].strip() if len(pins) == 1 else ""
 
 
 def cores_of_pin(line: str, local: int, names: tuple[str, ...] = LOCAL) -> str | None:
@@ -45,11 +45,11 @@ def cores_of_pin(line: str, local: int, names: tuple[str, ...] = LOCAL) -> str |
     if "$" in match["cores"] and line.count("'", 0, match.start()) % 2 == 0:
         return None  # the batch shell fills it in, not the task's
     known = dict.fromkeys(names, local)
-    for one in _SET.finditer(line, 0, match.start()):
-        value = _value(one[2], known) if re.fullmatch(_NUMBER, one[2]) else None
-        known.pop(one[1], None)
+    for setting in _SET.finditer(line, 0, match.start()):
+        value = _value(setting[2], known) if re.fullmatch(_NUMBER, setting[2]) else None
+        known.pop(setting[1], None)
         if value is not None:
-            known[one[1]] = value
+            known[setting[1]] = value
     values = [_value(part, known) for part in _PART.findall(match["cores"])]
     if None in values:
         return None
@@ -63,7 +63,7 @@ def _value(text: str, known: dict[str, int]) -> int | None:
     terms = [term.strip() for term in _TERMS.findall(inner)]
     if "".join(terms) != re.sub(r"\s", "", inner) or len(terms) % 2 == 0:
         return None
-    numbers = [int(one) if one.isdigit() else known.get(one.lstrip("$")) for one in terms[::2]]
+    numbers = [int(term) if term.isdigit() else known.get(term.lstrip("$")) for term in terms[::2]]
     total, product, sign = 0, numbers[0], 1
     for sort, number in zip(terms[1::2], numbers[1:]):
         if product is None or number is None or sort not in "+-*/%" or sort in "/%" and number == 0:
@@ -106,8 +106,8 @@ def binding(step: Step, placed: Placement, source: bytes) -> Binding | None:
         match = _LIST.match(text)
         if match is not None and option is not None:
             listed = _listed(match[1], match[2])
-            said = f"--{option.name}={text}"
-            return Binding(tuple(listed[rank % len(listed)] for rank in range(each)), said) if listed else None
+            words = f"--{option.name}={text}"
+            return Binding(tuple(listed[rank % len(listed)] for rank in range(each)), words) if listed else None
     return _by_pin(source[step.span.start : step.span.end].decode("utf-8", "replace"), step, each)
 
 
@@ -142,13 +142,13 @@ def _by_pin(line: str, step: Step, each: int) -> Binding | None:
     agent = step.workers_per_task is not None or step.links[-1].name in AGENTS
     listed = [cores_of_pin(line, local, () if agent else LOCAL) for local in range(each)]
     try:
-        of = tuple(cores(one) for one in listed if one is not None)
+        of = tuple(cores(listing) for listing in listed if listing is not None)
     except ValueError:
         return None
     if len(of) < each:
         return None
     alike = len(set(of)) == 1
-    share = min((one.cpus or 0 for one in step.groups[0].processes), default=0) if not agent else 0
+    share = min((process.cpus or 0 for process in step.groups[0].processes), default=0) if not agent else 0
     return Binding(of, pin_words(line), alike, share)
 
 
@@ -162,10 +162,10 @@ def flaws(bound: Binding, placed: Placement, hardware: Hardware) -> Iterator[Fla
 
 
 def _shared(bound: Binding) -> Flaw | None:
-    for one, first in enumerate(bound.of):
-        others = [rank for rank, listed in enumerate(bound.of) if rank != one and listed & first]
+    for local, first in enumerate(bound.of):
+        others = [rank for rank, listed in enumerate(bound.of) if rank != local and listed & first]
         if first and others and (not bound.alike or len(first) < len(bound.of) or len(first) <= bound.share):
-            ranks = (one, *others)
+            ranks = (local, *others)
             common = sorted(first & bound.of[others[0]])
             return Flaw("shared", ranks, f"local ranks {_some(ranks)} are bound to the same cores ({_some(common)})")
     return None

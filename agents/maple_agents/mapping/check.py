@@ -59,16 +59,16 @@ def judged(plan: LaunchPlan, source: bytes, machine: Machine) -> tuple[Judged, .
 
 
 def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine) -> Judged:
-    said, placed = sizes.read(step.program), placement.placement(step, b"RANK" in plan.assigned)
+    division, placed = sizes.read(step.program), placement.placement(step, b"RANK" in plan.assigned)
     joined = _joined(machine, source)
     if isinstance(placed, Unplaced):
-        wide = tuple(_too_large(step, said, machine)) if said is not None and not joined else ()
-        return Judged(step.line, None, None, None, wide, _why(placed, said), said)
+        wide = tuple(_too_large(step, division, machine)) if division is not None and not joined else ()
+        return Judged(step.line, None, None, None, wide, _why(placed, division), division)
     world = len(placed.seats)
-    mesh, experts = (said.dense(world), said.experts(world)) if said is not None else (None, None)
-    job = _Job(step, placed, machine, said or sizes.sizes_of(""), mesh, experts, joined)
-    found = [*job.findings(), *_of_binding(job, source), *_of_settings(job, plan, source)]
-    return Judged(step.line, placed, mesh, experts, tuple(found), sizes=said)
+    mesh, experts = (division.dense(world), division.experts(world)) if division is not None else (None, None)
+    job = _Job(step, placed, machine, division or sizes.sizes_of(""), mesh, experts, joined)
+    findings = [*job.findings(), *_of_binding(job, source), *_of_settings(job, plan, source)]
+    return Judged(step.line, placed, mesh, experts, tuple(findings), sizes=division)
 
 
 class _Job(NamedTuple):
@@ -99,12 +99,12 @@ class _Job(NamedTuple):
         return here / there if here and there else None
 
 
-def _too_large(step: Step, said: Sizes, machine: Machine) -> Iterator[Finding]:
+def _too_large(step: Step, division: Sizes, machine: Machine) -> Iterator[Finding]:
     """Yield that a tensor axis has more parts than a node has GPUs: it crosses nodes in whatever order ranks are.
 
     Expert and context axes are left alone: many are dealt over nodes on purpose.
     """
-    size, gpus = said.sizes.get(TENSOR, 1), machine.hardware.gpus
+    size, gpus = division.sizes.get(TENSOR, 1), machine.hardware.gpus
     ranks = step.groups[0].ranks_per_node if placement.starts_ranks(step) else None
     room = min(filter(None, (gpus, ranks)), default=None)
     if room and size > room and placement.starts_ranks(step):
@@ -119,7 +119,7 @@ def _gpus(count: int) -> str:
 
 def _fitting(size: int, room: int) -> str:
     """Return how many of the parts would stay on a node, "" where only one does."""
-    fits = max(one for one in range(1, room + 1) if size % one == 0)
+    fits = max(parts for parts in range(1, room + 1) if size % parts == 0)
     return f"{fits} parts stay on a node" if fits > 1 else ""
 
 
@@ -133,9 +133,9 @@ def _joined(machine: Machine, source: bytes) -> bool:
     return not hardware.gpus and _RACK.search(source) is not None
 
 
-def _why(unplaced: Unplaced, said: Sizes | None) -> str:
+def _why(unplaced: Unplaced, division: Sizes | None) -> str:
     """Return why ranks are not known; where they would be with static rendezvous and it matters, how."""
-    if unplaced.static and said is not None:
+    if unplaced.static and division is not None:
         return unplaced.why + "; with --node-rank=$SLURM_NODEID, --master-addr and --master-port it is static"
     return unplaced.why
 
@@ -167,7 +167,7 @@ def _shown(ranks: tuple[int, ...]) -> str:
 
 def _crossing(mesh: Mesh, name: str, placed: Placement) -> tuple[int, ...] | None:
     """Return the first group of an axis that is on several nodes."""
-    return next((one for one in mesh.groups(name) if len({placed.node_of(rank) for rank in one}) > 1), None)
+    return next((group for group in mesh.groups(name) if len({placed.node_of(rank) for rank in group}) > 1), None)
 
 
 def _as_blocks(placed: Placement) -> Placement | None:
@@ -178,7 +178,7 @@ def _as_blocks(placed: Placement) -> Placement | None:
 def _too_wide(job: _Job, of: Mesh, says: str) -> Finding:
     """Return that a tensor axis has more parts than a node has ranks, or parts that do not divide them."""
     size, each = of.size(TENSOR), job.placed.per_node or 0
-    fits = max((one for one in range(1, size + 1) if each and each % one == 0 and size % one == 0), default=1)
+    fits = max((parts for parts in range(1, size + 1) if each and each % parts == 0 and size % parts == 0), default=1)
     cause = f"{size} parts on {each} ranks a node" if each else f"{size} parts"
     if fits < 2:
         return Finding("groups", job.step.line, says, cause)
@@ -244,17 +244,17 @@ def _of_binding(job: _Job, source: bytes) -> Iterator[Finding]:
     for flaw in bindings.flaws(bound, job.placed, hardware) if bound is not None else ():
         near = bindings.nearest(job.placed, hardware)
         cure = f"near their GPUs: {near}" if near and len(near) < 120 else "give each rank cores of its own"
-        said = bound.said if bound is not None else ""
+        words = bound.said if bound is not None else ""
         kind = "cores" if flaw.kind == "shared" else "far"
-        yield Finding(kind, job.step.line, flaw.says, said if len(said) < 80 else said[:77] + "...", cure)
+        yield Finding(kind, job.step.line, flaw.says, words if len(words) < 80 else words[:77] + "...", cure)
 
 
 def _of_settings(job: _Job, plan: LaunchPlan, source: bytes) -> Iterator[Finding]:
     """Yield settings of the network that contradict the site's nodes."""
     together = _together(job.mesh, job.placed) if job.mesh is not None else 1
     hardware, nodes = job.machine.hardware, job.placed.nodes
-    for one in network_settings.contradictions(source, plan.assigned, hardware, nodes, together):
-        yield Finding("network", one.line, one.says, cure=one.cure)
+    for contradiction in network_settings.contradictions(source, plan.assigned, hardware, nodes, together):
+        yield Finding("network", contradiction.line, contradiction.says, cure=contradiction.cure)
 
 
 def _together(mesh: Mesh, placed: Placement) -> int:
@@ -264,11 +264,11 @@ def _together(mesh: Mesh, placed: Placement) -> int:
 
 def widest(mesh: Mesh, placed: Placement, machine: Machine) -> dict[str, tuple[str, int]]:
     """Return, for each axis, the widest thing that any of its groups crosses, and how many groups do."""
-    found: dict[str, tuple[str, int]] = {}
+    crossings: dict[str, tuple[str, int]] = {}
     for axis in mesh.axes:
         if axis.size < 2:
             continue
         crossed = [machine.widest([placed.seats[rank] for rank in group]) for group in mesh.groups(axis.name)]
         most = max(crossed, key=SHARED.index)
-        found[axis.name] = (most, crossed.count(most))
-    return found
+        crossings[axis.name] = (most, crossed.count(most))
+    return crossings

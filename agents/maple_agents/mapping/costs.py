@@ -49,13 +49,15 @@ def seconds(programs: Sequence[Sequence[Exchange]], capacity: Capacity) -> float
     for rank, program in enumerate(programs):
         _arrive(rank, program, at, waiting)
     while waiting or moving:
-        for exchange in [one for one, there in waiting.items() if len(there) == len(one.members)]:
+        for exchange in [exchange for exchange, there in waiting.items() if len(there) == len(exchange.members)]:
             del waiting[exchange]
             moving[exchange] = _Move(*_volume(exchange, capacity))
         if not moving:
             raise ValueError("ranks wait for each other for ever")
         rates = _rates(moving, capacity)
-        step = min(move.late if move.late > 0 else max(move.left, 0.0) / rates[one] for one, move in moving.items())
+        step = min(
+            move.late if move.late > 0 else max(move.left, 0.0) / rates[exchange] for exchange, move in moving.items()
+        )
         now += step
         for exchange in list(moving):
             if moving[exchange].pass_by(step, rates[exchange]):
@@ -97,8 +99,8 @@ def _volume(exchange: Exchange, capacity: Capacity) -> tuple[float, float, dict[
     pairs = list(_edges(exchange))
     shares: dict[Link, float] = {}
     late = 0.0
-    for one, other in pairs:
-        links, delay = capacity.links(one, other)
+    for source, target in pairs:
+        links, delay = capacity.links(source, target)
         late = max(late, delay)
         for link in links:
             shares[link] = shares.get(link, 0.0) + 1.0
@@ -121,20 +123,20 @@ def _edges(exchange: Exchange) -> Iterator[tuple[int, int]]:
         yield from zip(members, members[1:])
         yield from zip(members[1:], members)
     else:
-        yield from ((one, other) for one in members for other in members if one != other)
+        yield from ((source, target) for source in members for target in members if source != target)
 
 
 def _rates(moving: dict[Exchange, _Move], capacity: Capacity) -> dict[Exchange, float]:
     """Return the bytes a second of each edge of what moves: all grow alike until a link of theirs is full."""
-    rates: dict[Exchange, float] = {one: 0.0 for one, move in moving.items() if move.late > 0}
-    open_ = {one: move for one, move in moving.items() if move.late <= 0}
+    rates: dict[Exchange, float] = {exchange: 0.0 for exchange, move in moving.items() if move.late > 0}
+    open_ = {exchange: move for exchange, move in moving.items() if move.late <= 0}
     room: dict[Link, float] = {}
     for move in open_.values():
         for link in move.edges:
             room.setdefault(link, capacity.of(link))
-    for one in [one for one, move in open_.items() if not move.edges]:
-        rates[one] = float("inf")
-        del open_[one]
+    for exchange in [exchange for exchange, move in open_.items() if not move.edges]:
+        rates[exchange] = float("inf")
+        del open_[exchange]
     while open_:
         load: dict[Link, float] = {}
         for move in open_.values():
@@ -142,9 +144,9 @@ def _rates(moving: dict[Exchange, _Move], capacity: Capacity) -> dict[Exchange, 
                 load[link] = load.get(link, 0.0) + edges
         full = min(load, key=lambda link: room[link] / load[link])
         rate = max(room[full] / load[full], 1.0)
-        for one in [one for one, move in open_.items() if full in move.edges]:
-            rates[one] = rate
-            for link, edges in open_.pop(one).edges.items():
+        for exchange in [exchange for exchange, move in open_.items() if full in move.edges]:
+            rates[exchange] = rate
+            for link, edges in open_.pop(exchange).edges.items():
                 room[link] = max(room[link] - rate * edges, 0.0)
     return rates
 
@@ -168,10 +170,10 @@ _HALF = 2  # bytes of a value
 
 def traffic(mesh: Mesh, model: dict[str, int], experts: Mesh | None = None) -> tuple[Traffic, ...]:
     """Return what a transformer of these numbers exchanges in a step: activations, gradients, stages."""
-    said = {**USUAL, **model}
-    layers = max(said["layers"] // mesh.size(PIPELINE), 1)
-    activations = float(said["micro_batch"] * said["sequence"] * said["hidden"] * _HALF) / mesh.size(CONTEXT)
-    weights = 12.0 * said["hidden"] ** 2 * layers / mesh.size(TENSOR) * _HALF
+    numbers = {**USUAL, **model}
+    layers = max(numbers["layers"] // mesh.size(PIPELINE), 1)
+    activations = float(numbers["micro_batch"] * numbers["sequence"] * numbers["hidden"] * _HALF) / mesh.size(CONTEXT)
+    weights = 12.0 * numbers["hidden"] ** 2 * layers / mesh.size(TENSOR) * _HALF
     rows = [
         Traffic(TENSOR, activations, 4 * layers * _MICRO_BATCHES, "allreduce"),
         Traffic(CONTEXT, activations / mesh.size(TENSOR), 4 * layers * _MICRO_BATCHES, "chain"),

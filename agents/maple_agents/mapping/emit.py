@@ -101,7 +101,7 @@ def _megatron(job: Job) -> Written:
     for order, option in ((groups.MEGATRON, ""), (groups.MEGATRON_PIPELINE_FIRST, "--use-tp-pp-dp-mapping")):
         if axes == tuple(name for name in order if name in axes):
             names = {"tp": "tensor-model", "pp": "pipeline-model", "cp": "context", "ep": "expert-model"}
-            words = [f"--{names[one]}-parallel-size {_mesh(job).size(one)}" for one in axes if one in names]
+            words = [f"--{names[axis]}-parallel-size {_mesh(job).size(axis)}" for axis in axes if axis in names]
             return Written("", " ".join(filter(None, [*words, option])), "behind pretrain_gpt.py, with ranks as mapped")
     raise Mistake(f"Megatron has no order {'-'.join(axes)}; take {'-'.join(groups.MEGATRON)} and another map")
 
@@ -155,8 +155,8 @@ def emitted(name: str, hosts: str, network: str, lstopo: str) -> Iterator[tuple[
         for target in mapping.emits:
             yield target, written(target, job)
     except Mistake as error:
-        said, _, todo = str(error).partition("; ")
-        raise Complaint(f"{name}: {said}", todo) from error
+        wrong, _, todo = str(error).partition("; ")
+        raise Complaint(f"{name}: {wrong}", todo) from error
 
 
 def tuned(name: str, hosts: str, network: str) -> tuple[list[Trial], float]:
@@ -166,8 +166,8 @@ def tuned(name: str, hosts: str, network: str) -> tuple[list[Trial], float]:
         leaves = _leaves(mapping, hosts, network)
         return tuning.trials(mapping, leaves), tuning.as_written(mapping, leaves)
     except Mistake as error:
-        said, _, todo = str(error).partition("; ")
-        raise Complaint(f"{name}: {said}", todo) from error
+        wrong, _, todo = str(error).partition("; ")
+        raise Complaint(f"{name}: {wrong}", todo) from error
 
 
 def _leaves(mapping: Mapping, hosts: str, network: str) -> tuple[str, ...]:
@@ -185,9 +185,9 @@ def _leaves(mapping: Mapping, hosts: str, network: str) -> tuple[str, ...]:
     return known.leaves
 
 
-def _hosts(mapping: Mapping, said: str, network: str) -> tuple[str, ...]:
+def _hosts(mapping: Mapping, words: str, network: str) -> tuple[str, ...]:
     """Return the hosts in the order of the mapping's nodes; numbered ones where nobody names them."""
-    named = listed(said) if said else mapping.hosts or tuple(f"node{index}" for index in range(mapping.nodes))
+    named = listed(words) if words else mapping.hosts or tuple(f"node{index}" for index in range(mapping.nodes))
     if mapping.by != "leaf":
         return named
     if not network:

@@ -25,7 +25,7 @@ class Space(NamedTuple):
         if count < 1 or old % count:
             raise ValueError(f"{old} is no multiple of {count}")
         size = (*self.size[:at], count, old // count, *self.size[at + 1 :])
-        return Space(size, lambda one: self.back((*one[:at], one[at] + one[at + 1] * count, *one[at + 2 :])))
+        return Space(size, lambda point: self.back((*point[:at], point[at] + point[at + 1] * count, *point[at + 2 :])))
 
     def merge(self, one: int, other: int) -> Space:
         """Return the space with two dimensions in the place of the first; the second runs fastest."""

@@ -83,7 +83,7 @@ def read(text: str) -> Mapping:
     try:
         tree = _parser().parse(text)
     except (UnexpectedCharacters, UnexpectedToken, UnexpectedEOF) as error:
-        raise Mistake(_told(error, text)) from None
+        raise Mistake(_wrong(error, text)) from None
     return _Reader().all(tree)
 
 
@@ -109,7 +109,7 @@ _EXAMPLES = {
 }
 
 
-def _told(error: Any, text: str) -> str:
+def _wrong(error: Any, text: str) -> str:
     """Return what is wrong in a line, with the statement as it should look."""
     lines = text.splitlines() or [""]
     number = min(max(error.line, 1), len(lines)) if getattr(error, "line", -1) > 0 else len(lines)
@@ -154,24 +154,24 @@ class _Reader:
         return made
 
     def _cluster(self, tree: Any, line: int) -> None:
-        self.levels = {str(one.children[0]): int(one.children[1]) for one in tree.children}
+        self.levels = {str(level.children[0]): int(level.children[1]) for level in tree.children}
         if "node" not in self.levels or "gpu" not in self.levels or 0 in self.levels.values():
             raise Mistake(f"line {line}: a cluster has nodes and GPUs; write: {_EXAMPLES['cluster']}")
 
     def _link(self, tree: Any, line: int) -> None:
-        level, number, rate, *late = (str(one) for one in tree.children)
+        level, number, rate, *late = (str(word) for word in tree.children)
         delay = float(late[0]) * (1e-6 if late[1] == "us" else 1e-3) if late else 0.0
         self.links[level] = (float(number) * _UNITS[rate[0]], delay)
 
     def _axes(self, tree: Any, line: int) -> None:
-        for one in tree.children:
-            name, size = str(one.children[0]), int(one.children[1])
+        for axis in tree.children:
+            name, size = str(axis.children[0]), int(axis.children[1])
             if name in self.sizes or not size:
                 raise Mistake(f"line {line}: axis {name} is said twice, or has no parts; say each once")
             self.sizes[name] = size
 
     def _traffic(self, tree: Any, line: int) -> None:
-        axis, kind, number, unit, *times = (str(one) for one in tree.children)
+        axis, kind, number, unit, *times = (str(word) for word in tree.children)
         self.flows.append(Flow(axis, kind, float(number) * _UNITS[unit[:-1]], int(times[0][1:]) if times else 1))
 
     def _order(self, tree: Any, line: int) -> None:
@@ -189,7 +189,7 @@ class _Reader:
                 raise Mistake(f"line {line}: {error}; write: nodes list nid[001-004]") from error
 
     def _map_named(self, tree: Any, line: int) -> None:
-        self.map = (line, [str(one) for one in tree.children])
+        self.map = (line, [str(word) for word in tree.children])
 
     def _map_over(self, tree: Any, line: int) -> None:
         self.map = (line, tree)
@@ -215,14 +215,14 @@ class _Reader:
         each = self.levels.get("numa", 1) * self.levels.get("gpu", 1)
         if self.map is None:
             return "block", 0, ()
-        line, said = self.map
-        if isinstance(said, list):
-            width = int(said[1]) if len(said) > 1 else 0
-            if said[0] == "plane" and (not width or each % width):
+        line, how = self.map
+        if isinstance(how, list):
+            width = int(how[1]) if len(how) > 1 else 0
+            if how[0] == "plane" and (not width or each % width):
                 raise Mistake(f"line {line}: planes of {width} do not divide {each} ranks a node; write: map plane 1")
-            return said[0], width, ()
+            return how[0], width, ()
         try:
-            return "over", 0, _over(said, nodes, each)
+            return "over", 0, _over(how, nodes, each)
         except ValueError as error:
             raise Mistake(f"line {line}: {error}; write: map over (4, 4) by machine block") from error
 
@@ -230,13 +230,16 @@ class _Reader:
 def _over(tree: Any, nodes: int, each: int) -> tuple[tuple[int, ...], ...]:
     """Return the places of an index space on a machine that is taken apart and put together."""
     shape, *steps, how = tree.children
-    lengths = [int(one) for one in shape.children]
+    lengths = [int(length) for length in shape.children]
     if prod(lengths) != nodes * each:
         raise ValueError(f"the space has {prod(lengths)} points, and the machine {nodes * each} GPUs")
     space = index_maps.machine(nodes, each)
     for step in steps:
         name, *arguments = step.children
-        values = [[int(part) for part in one.children] if hasattr(one, "children") else int(one) for one in arguments]
+        values = [
+            [int(part) for part in argument.children] if hasattr(argument, "children") else int(argument)
+            for argument in arguments
+        ]
         if _STEPS.get(str(name)) != len(values):
             raise ValueError(f"{name} is no step with {len(values)} arguments: known are {', '.join(_STEPS)}")
         wants = [str(name) == "auto_split" and index == 1 for index in range(len(values))]

@@ -36,10 +36,10 @@ def contradictions(
             continue
         match = _VALUE.search(source, spans[0].start, spans[0].end)
         value = next((part for part in match.groups() if part is not None), b"") if match else b""
-        said = check(value.decode("utf-8", "replace"), hardware, nodes, tensor) if value else None
-        if said is not None:
+        judged = check(value.decode("utf-8", "replace"), hardware, nodes, tensor) if value else None
+        if judged is not None:
             written = f"{name.decode()}={value.decode('utf-8', 'replace')}"
-            yield Contradiction(line_of(source, spans[0].start), f"{written}: {said[0]}", said[1])
+            yield Contradiction(line_of(source, spans[0].start), f"{written}: {judged[0]}", judged[1])
 
 
 def _is_infiniband(hardware: Hardware) -> bool:

@@ -91,7 +91,7 @@ def on(nodes: list[int] | tuple[int, ...]) -> Placement:
         local = taken.get(node, 0)
         taken[node] = local + 1
         seats.append(Seat(rank, node, local, local))
-    return _told(tuple(seats))
+    return _with_order(tuple(seats))
 
 
 def _meets(group: Group) -> bool:
@@ -102,14 +102,16 @@ def _meets(group: Group) -> bool:
 
 def _in_container(processes: tuple[Process, ...]) -> tuple[Process, ...]:
     """Return the ranks as the scheduler numbers them: what an image sets itself is not known, and sets no ranks."""
-    if any(one.rank is not None or one.task is None or one.node is None for one in processes):
+    if any(process.rank is not None or process.task is None or process.node is None for process in processes):
         return processes
     before: dict[int | None, int] = {}
     made = []
-    for one in sorted(processes, key=lambda process: process.task or 0):
-        local = before.get(one.node, 0)
-        before[one.node] = local + 1
-        made.append(one._replace(rank=one.task, local_rank=local if one.local_rank is None else one.local_rank))
+    for process in sorted(processes, key=lambda process: process.task or 0):
+        local = before.get(process.node, 0)
+        before[process.node] = local + 1
+        made.append(
+            process._replace(rank=process.task, local_rank=local if process.local_rank is None else process.local_rank)
+        )
     return tuple(made)
 
 
@@ -123,10 +125,10 @@ def _listed(processes: tuple[Process, ...]) -> Placement | None:
     seats.sort()
     if len(seats) != len(processes) or [seat.rank for seat in seats] != list(range(len(seats))):
         return None
-    return _told(tuple(seats))
+    return _with_order(tuple(seats))
 
 
-def _told(seats: tuple[Seat, ...]) -> Placement:
+def _with_order(seats: tuple[Seat, ...]) -> Placement:
     """Return a placement that knows how its ranks were dealt."""
     made = Placement(seats)
     each = made.per_node
@@ -140,13 +142,18 @@ def _extended(step: Step, group: Group) -> Placement | None:
     """Return the placement of a large step of which only samples are listed: the one rule that all of them follow."""
     each = step.tasks_per_node if group.launcher not in AGENTS else group.ranks_per_node
     total = group.world_size or step.tasks
-    if not each or not step.nodes or total != each * step.nodes or len({one.node for one in group.processes}) < 2:
+    if (
+        not each
+        or not step.nodes
+        or total != each * step.nodes
+        or len({process.node for process in group.processes}) < 2
+    ):
         return None
-    known = [(one.rank, one.node, one.local_rank) for one in group.processes]
+    known = [(process.rank, process.node, process.local_rank) for process in group.processes]
     for how in (block, cyclic):
         made = how(step.nodes, each)
         places = {(seat.rank, seat.node, seat.local) for seat in made.seats}
-        if all(one in places for one in known):
+        if all(place in places for place in known):
             return made
     return None
 

@@ -15,7 +15,7 @@ from .check import Finding, Judged, judged
 from .topology import Hardware, Machine, Network
 
 
-class Told(NamedTuple):
+class MachineFiles(NamedTuple):
     """What the command line tells beside the site file: names of files, and the job's hosts in order."""
 
     topology: str = ""
@@ -23,13 +23,13 @@ class Told(NamedTuple):
     lstopo: str = ""
 
 
-NOTHING = Told()
+NOTHING = MachineFiles()
 
 
-def machine(asked: Answer, told: Told = NOTHING) -> Machine:
+def machine(asked: Answer, files: MachineFiles = NOTHING) -> Machine:
     """Return what the job would run on; raises `Complaint` where a file that is named says nothing of it."""
-    hardware = _measured(told.lstopo) if told.lstopo else _described(asked)
-    return Machine(hardware, _network(told) if told.topology else Network())
+    hardware = _measured(files.lstopo) if files.lstopo else _described(asked)
+    return Machine(hardware, _network(files) if files.topology else Network())
 
 
 def _described(asked: Answer) -> Hardware:
@@ -53,14 +53,14 @@ def _measured(name: str) -> Hardware:
         raise Complaint(f"{name}: {error}", "write it on a node of the job: lstopo --of xml node.xml") from error
 
 
-def _network(told: Told) -> Network:
+def _network(files: MachineFiles) -> Network:
     try:
-        if not told.hosts:
-            topology.leaves_of(_text(told.topology))
+        if not files.hosts:
+            topology.leaves_of(_text(files.topology))
             return Network()
-        return topology.network_of(_text(told.topology), hosts(told.hosts))
+        return topology.network_of(_text(files.topology), hosts(files.hosts))
     except ValueError as error:
-        raise Complaint(f"{told.topology}: {error}", "take what scontrol show topology prints") from error
+        raise Complaint(f"{files.topology}: {error}", "take what scontrol show topology prints") from error
 
 
 def hosts(text: str) -> tuple[str, ...]:
@@ -84,25 +84,25 @@ def _text(name: str) -> str:
         raise Complaint(f"{name}: {error.strerror}", "name a file that can be read") from error
 
 
-def answer(asked: Answer, told: Told = NOTHING) -> tuple[Judged, ...]:
+def answer(asked: Answer, files: MachineFiles = NOTHING) -> tuple[Judged, ...]:
     """Return what is to be said of each launch line."""
     plan, source = asked.decision.plan, asked.submission.script or b""
-    return judged(plan, source, machine(asked, told)) if plan is not None else ()
+    return judged(plan, source, machine(asked, files)) if plan is not None else ()
 
 
 def beside_rules(asked: Answer) -> list[Finding]:
     """Return what `maple check` adds to its findings: what no rule has said of the same line."""
-    told = {finding.code for finding in asked.decision.findings}
-    found = [finding for line in answer(asked) for finding in line.findings]
-    return [one for one in found if not _COVERED.get(one.kind, frozenset()) & told]
+    codes = {finding.code for finding in asked.decision.findings}
+    findings = [finding for line in answer(asked) for finding in line.findings]
+    return [finding for finding in findings if not _COVERED.get(finding.kind, frozenset()) & codes]
 
 
 _COVERED = {"groups": frozenset(("MPL331",)), "cores": frozenset(("MPL312",)), "network": frozenset(("MPL511",))}
 
 
-def sentences(found: Sequence[Finding], name: str) -> list[str]:
+def sentences(findings: Sequence[Finding], name: str) -> list[str]:
     """Return each finding in one line with its place."""
-    return [f"{name}:{finding.line}: {finding.sentence}" for finding in found]
+    return [f"{name}:{finding.line}: {finding.sentence}" for finding in findings]
 
 
 def note(line: Judged) -> Optional[str]:

@@ -66,22 +66,22 @@ class Sizes(NamedTuple):
 def read(program: Sequence[bytes]) -> Sizes | None:
     """Return what the words of a program say, None where they divide nothing or an unknown word may change it."""
     named = [value for value in named_values(program) if value.value.isdigit() and len(value.value) < 8]
-    found: dict[str, Named] = {}
+    named_sizes: dict[str, Named] = {}
     for value in named:
         for axis, names in NAMES.items():
             if names.fullmatch(value.last) and int(value.value) > 0:
-                found[axis] = value  # the last one counts
-    sizes = {axis: int(value.value) for axis, value in found.items()}
+                named_sizes[axis] = value  # the last one counts
+    sizes = {axis: int(value.value) for axis, value in named_sizes.items()}
     if all(size == 1 for size in sizes.values()) or any(b"\0" in word for word in program if word.startswith(b"\0")):
         return None
-    expert_tensor = next((int(one.value) for one in reversed(named) if one.last in EXPERT_TENSOR), None)
-    model = {_MODEL[one.last]: int(one.value) for one in named if one.last in _MODEL}
-    return Sizes(_framework(program, found), sizes, found, expert_tensor, model)
+    expert_tensor = next((int(value.value) for value in reversed(named) if value.last in EXPERT_TENSOR), None)
+    model = {_MODEL[value.last]: int(value.value) for value in named if value.last in _MODEL}
+    return Sizes(_framework(program, named_sizes), sizes, named_sizes, expert_tensor, model)
 
 
-def _framework(program: Sequence[bytes], found: dict[str, Named]) -> str:
+def _framework(program: Sequence[bytes], named_sizes: dict[str, Named]) -> str:
     """Return whose order it is: by the spelling of the sizes, or the name of the program."""
-    words, names = b" ".join(program[:3]).lower(), {value.last for value in found.values()}
+    words, names = b" ".join(program[:3]).lower(), {value.last for value in named_sizes.values()}
     if any(name.endswith("_degree") for name in names) or b"torchtitan" in words:
         return "torchtitan"
     if "pipe_parallel_size" in names:

@@ -19,7 +19,7 @@ MOST = 20_000  # messages
 
 def messages(programs: Sequence[Sequence[Exchange]]) -> int:
     """Return how many messages there are in all, at least."""
-    return sum(2 * (len(one.members) - 1) * one.rounds for program in programs for one in program)
+    return sum(2 * (len(exchange.members) - 1) * exchange.rounds for program in programs for exchange in program)
 
 
 def seconds(programs: Sequence[Sequence[Exchange]], capacity: Capacity) -> float:
@@ -110,15 +110,15 @@ class _World:
 
 
 def _steps(rank: int, program: Sequence[Exchange]) -> Iterator[Step]:
-    for one in program:
-        members, at = one.members, one.members.index(rank)
+    for exchange in program:
+        members, at = exchange.members, exchange.members.index(rank)
         count = len(members)
-        for _ in range(one.rounds if count > 1 else 0):
-            if one.kind == "allreduce":
-                step: Step = (((members[(at + 1) % count], one.size / count),), (members[at - 1],))
+        for _ in range(exchange.rounds if count > 1 else 0):
+            if exchange.kind == "allreduce":
+                step: Step = (((members[(at + 1) % count], exchange.size / count),), (members[at - 1],))
                 yield from [step] * (2 * (count - 1))
                 continue
             near = [members[index] for index in (at - 1, at + 1) if 0 <= index < count]
-            others = near if one.kind == "chain" else [other for other in members if other != rank]
-            size = one.size if one.kind == "chain" else one.size / count
+            others = near if exchange.kind == "chain" else [other for other in members if other != rank]
+            size = exchange.size if exchange.kind == "chain" else exchange.size / count
             yield tuple((other, size) for other in others), tuple(others)

@@ -67,7 +67,7 @@ class Machine(NamedTuple):
         """Return the widest thing that a group of ranks has to cross."""
         first = seats[0]
         met = [self.shared(first, seat) for seat in seats[1:]]
-        met += [self.shared(one, other) for one, other in zip(seats, seats[1:])]
+        met += [self.shared(seat, other) for seat, other in zip(seats, seats[1:])]
         return max(met, key=SHARED.index, default=DIRECT)
 
 
@@ -102,21 +102,21 @@ def _hardware(name: str, node: Node) -> Hardware:
 
 def rate(words: str) -> float:
     """Return the GB/s of one port of a network, by what the site calls it."""
-    said = _GBIT.search(words)
-    if said:
-        return int(said[1]) / 8
+    bits = _GBIT.search(words)
+    if bits:
+        return int(bits[1]) / 8
     return next((rate for name, rate in _RATES if name in words.lower()), NIC)
 
 
 def cores(text: str) -> frozenset[int]:
     """Return the numbers of `0-3,8`; raises `ValueError` where these are none, or beyond any processor."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in filter(None, text.split(",")):
         low, _, high = part.partition("-")
         if int(high or low) > _MOST_CORES:
             raise ValueError("%s is the number of no core" % (high or low))
-        found.update(range(int(low), int(high or low) + 1))
-    return frozenset(found)
+        numbers.update(range(int(low), int(high or low) + 1))
+    return frozenset(numbers)
 
 
 # Slurm's topology: what `scontrol show topology` prints, topology.conf (as Topograph writes it too), topology.yaml.
@@ -128,19 +128,19 @@ _BLOCK = re.compile(r"^\s*BlockName=(\S+)\s(?:.*?\s)?Nodes=(\S+)", re.MULTILINE 
 
 def leaves_of(text: str) -> tuple[dict[str, str], bool]:
     """Return the leaf switch, or the block, of each host that a topology names; raises `ValueError` where none is."""
-    found: dict[str, str] = {}
+    leaves: dict[str, str] = {}
     for name, hosts in _BLOCK.findall(text):
-        found.update({host: name for host in expand(hosts)})
-    if found:
-        return found, True
+        leaves.update({host: name for host in expand(hosts)})
+    if leaves:
+        return leaves, True
     for match in _SWITCH.finditer(text):
         level = _LEVEL.search(match[0])
         if level is None or level[1] == "0":
-            found.update({host: match[1] for host in expand(match[2])})
-    if not found:
-        found, blocks = _of_yaml(text)
-        return found, blocks
-    return found, False
+            leaves.update({host: match[1] for host in expand(match[2])})
+    if not leaves:
+        leaves, blocks = _of_yaml(text)
+        return leaves, blocks
+    return leaves, False
 
 
 def _of_yaml(text: str) -> tuple[dict[str, str], bool]:
@@ -150,25 +150,25 @@ def _of_yaml(text: str) -> tuple[dict[str, str], bool]:
         tables = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError("this is no topology of Slurm: %s" % " ".join(str(error).split())) from error
-    found, blocks = {}, False
+    leaves, blocks = {}, False
     for table in tables if isinstance(tables, list) else []:
         for name, key, kind in (("block", "blocks", "block"), ("tree", "switches", "switch")):
             rows = (table.get(name) or {}).get(key) if isinstance(table, dict) else None
             for row in rows or []:
                 if row.get("nodes"):
-                    found.update({host: str(row[kind]) for host in expand(str(row["nodes"]))})
+                    leaves.update({host: str(row[kind]) for host in expand(str(row["nodes"]))})
                     blocks = blocks or kind == "block"
-    if not found:
+    if not leaves:
         raise ValueError("no switch and no block with nodes stands in it")
-    return found, blocks
+    return leaves, blocks
 
 
 def network_of(text: str, hosts: Sequence[str]) -> Network:
     """Return the leaf of each of a job's hosts, in their order; nothing where one of them is not in the topology."""
     leaves, block = leaves_of(text)
     short = {host.split(".")[0]: leaf for host, leaf in leaves.items()}
-    found = tuple(short.get(host.split(".")[0], "") for host in hosts)
-    return Network(found, block) if all(found) else Network()
+    of_hosts = tuple(short.get(host.split(".")[0], "") for host in hosts)
+    return Network(of_hosts, block) if all(of_hosts) else Network()
 
 
 def of_lstopo(xml: str) -> Hardware:

@@ -75,7 +75,7 @@ def _dealt(mapping: Mapping) -> Iterator[tuple[str, Placement]]:
 
 
 def _seconds(mapping: Mapping, mesh: Mesh, placed: Placement, leaves: Sequence[str]) -> float:
-    flows = [Traffic(one.axis, one.size, one.rounds, _KINDS[one.kind]) for one in mapping.flows]
+    flows = [Traffic(flow.axis, flow.size, flow.rounds, _KINDS[flow.kind]) for flow in mapping.flows]
     made: list[list[Exchange]] = costs.programs(mesh, flows, placed)
     return costs.seconds(made, _capacity(mapping, placed, leaves))
 
@@ -86,7 +86,7 @@ def _capacity(mapping: Mapping, placed: Placement, leaves: Sequence[str]) -> Cap
     hardware = Hardware(domain=mapping.levels.get("gpu"), nics=1, nic_rate=rates.get("node", NIC))
     machine = Machine(hardware, Network(tuple(leaves)))
     own = costs.capacity(machine, placed.seats)
-    said = {"port": rates.get("gpu", PORT) * costs.GIGA, "bus": rates.get("numa", BUS) * costs.GIGA}
+    rates_of = {"port": rates.get("gpu", PORT) * costs.GIGA, "bus": rates.get("numa", BUS) * costs.GIGA}
     if "leaf" in rates:
-        said |= {"up": rates["leaf"] * costs.GIGA, "down": rates["leaf"] * costs.GIGA}
-    return Capacity(lambda link: said.get(str(link[0])) or own.of(link), own.links)
+        rates_of |= {"up": rates["leaf"] * costs.GIGA, "down": rates["leaf"] * costs.GIGA}
+    return Capacity(lambda link: rates_of.get(str(link[0])) or own.of(link), own.links)

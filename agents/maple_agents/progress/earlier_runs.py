@@ -38,10 +38,10 @@ def keep(record: str, progress: Progress) -> Optional[Reached]:
     """Tell the service how far a run came, and return it; None where that is not known. Raises as `ask` does."""
     from ..ask.memory.service import TELL, ask
 
-    found = numbers(progress)
-    if found is None or not ask({"record": record, "reached": found}, TELL):
+    reached = numbers(progress)
+    if reached is None or not ask({"record": record, "reached": reached}, TELL):
         return None
-    return Reached(record, "", progress.now, **found)
+    return Reached(record, "", progress.now, **reached)
 
 
 def kept(progress: Progress) -> None:
@@ -74,10 +74,10 @@ def measured(record: Record, version: Optional[Version]) -> Optional[Progress]:
     if not files:
         return None
     script = version.path if version is not None else ""
-    said = tuple(hints(version.values, script)) if version is not None else ()
+    announced = tuple(hints(version.values, script)) if version is not None else ()
     run = Run(record.job, outcome.name, outcome.state, outcome.started, outcome.ended)
     folders = [os.path.dirname(path) for path in (script, files[0]) if path]
-    return progress(files, known(folders), outcome.ended or record.at, run, said)
+    return progress(files, known(folders), outcome.ended or record.at, run, announced)
 
 
 def _is_of(path: str, started: Optional[float], ended: Optional[float]) -> bool:
@@ -95,13 +95,13 @@ def completed(jobs: "Sequence[Job]", most: int = MOST_RUNS) -> "list[Job]":
     for job in jobs:
         records = {}
         for version in job.versions:
-            found = []
+            complete = []
             for record in job.records.get(version.id, ()):
                 if left > 0 and record.reached is None and record.outcome is not None:
                     left -= 1
                     record = with_log(record, version)
-                found.append(record)
-            records[version.id] = tuple(found)
+                complete.append(record)
+            records[version.id] = tuple(complete)
         out.append(job._replace(records=records))
     return out
 
@@ -114,8 +114,8 @@ def with_log(record: Record, version: Optional[Version]) -> Record:
     from ..base.complaint import Complaint
 
     with contextlib.suppress(NoService, Refused, Complaint, OSError):
-        found = measured(record, version)
-        return record._replace(reached=keep(record.id, found)) if found is not None else record
+        progress = measured(record, version)
+        return record._replace(reached=keep(record.id, progress)) if progress is not None else record
     return record
 
 
@@ -125,9 +125,9 @@ def says(reached: Reached) -> str:
 
     of = "/%s" % format(reached.total, ",") if reached.total else ""
     percent = " (%d %%)" % min(100, int(100 * (reached.step or 0) / reached.total)) if reached.total else ""
-    told = ["step %s%s%s" % (format(int(reached.step or 0), ","), of, percent)]
+    parts = ["step %s%s%s" % (format(int(reached.step or 0), ","), of, percent)]
     if reached.step_seconds:
-        told.append(speed(reached.step_seconds))
+        parts.append(speed(reached.step_seconds))
     if reached.checkpoint is not None:
-        told.append("last checkpoint at step %s" % format(reached.checkpoint, ","))
-    return ", ".join(told)
+        parts.append("last checkpoint at step %s" % format(reached.checkpoint, ","))
+    return ", ".join(parts)

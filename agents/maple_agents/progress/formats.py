@@ -227,8 +227,8 @@ def _patterns(source: bytes, path: str) -> list[str]:
         table = tomllib.loads(source.decode("utf-8")).get("progress", {})
     except ValueError as error:
         raise ValueError("%s: not TOML: %s" % (path, error)) from None
-    found = tables.checked(Patterns, table, path + ": [progress]")
-    patterns = [found.pattern] if isinstance(found.pattern, str) else found.pattern
+    progress = tables.checked(Patterns, table, path + ": [progress]")
+    patterns = [progress.pattern] if isinstance(progress.pattern, str) else progress.pattern
     for pattern in patterns:
         try:
             formats((pattern,))

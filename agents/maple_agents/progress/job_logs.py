@@ -58,7 +58,7 @@ def running(scheduler: Optional[Scheduler] = None, environ: Optional[Mapping[str
 def _found(case: Case) -> JobLogs:
     ended = case.ended
     read = [log_file for log_file in case.logs if log_file.role in _READ][:MOST_FILES]
-    values = said(case.asked)
+    values = values_of(case.asked)
     run = Run(
         job=ended.id, name=case.name, state=ended.state, started=ended.started, ended=ended.ended, limit=ended.limit,
         gpus=_number(values, "gpus"), restarts=ended.restarts, nodes=ended.nodes,
@@ -70,7 +70,7 @@ def _found(case: Case) -> JobLogs:
     )  # fmt: skip
 
 
-def said(asked: Optional[Submission]) -> tuple[Value, ...]:
+def values_of(asked: Optional[Submission]) -> tuple[Value, ...]:
     """Return what script, program and configs say of the training; what cannot be read says nothing."""
     if asked is None or not asked.script:
         return ()

@@ -155,13 +155,13 @@ def _with_points(text: str) -> str:
 
 
 def _counters(text: str) -> dict[str, tuple[int, int | None]]:
-    found: dict[str, tuple[int, int | None]] = {}
+    counters: dict[str, tuple[int, int | None]] = {}
     for pattern in (_AHEAD, _BEHIND):
         for match in pattern.finditer(text):
             step = printed.whole(match["step"])
             if step is not None and not _ELSE.search(text, 0, match.start()):
-                found.setdefault(match["key"].lower(), (step, printed.whole(match["total"])))
-    return found
+                counters.setdefault(match["key"].lower(), (step, printed.whole(match["total"])))
+    return counters
 
 
 def _loss(text: str) -> float | None:

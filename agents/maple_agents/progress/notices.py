@@ -44,27 +44,27 @@ def fresh(progress: Progress) -> list[Alarm]:
         return []
     from .answers import shown
 
-    found: list[Alarm] = []
+    unseen: list[Alarm] = []
 
     def noted(table: dict[str, Any]) -> None:
         alarms = table["alarms"]
-        found.extend(alarm for alarm in progress.alarms if alarm.kind not in alarms)
+        unseen.extend(alarm for alarm in progress.alarms if alarm.kind not in alarms)
         now = {alarm.kind: shown(alarm.says)[:MOST_SAID] for alarm in progress.alarms}
         for kind, row in alarms.items():
             row["says"] = now.get(kind, "")  # it is over
-        for alarm in found:
+        for alarm in unseen:
             alarms[alarm.kind] = {"says": now[alarm.kind], "told": False}
         table.update(at=progress.now, name=shown(progress.run.name)[:60])
 
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         _changed(progress.run.job, noted)
-    return found
+    return unseen
 
 
 def seen(progress: Progress) -> None:
     """Hold all alarms of a job for told: its owner looks at them. Raises nothing."""
     fresh(progress)
-    told([(progress.run.job, alarm.kind) for alarm in progress.alarms])
+    mark_told([(progress.run.job, alarm.kind) for alarm in progress.alarms])
 
 
 def waiting(now: float) -> list[Waiting]:
@@ -84,7 +84,7 @@ def waiting(now: float) -> list[Waiting]:
     return out
 
 
-def told(alarms: Sequence[tuple[str, str]]) -> None:
+def mark_told(alarms: Sequence[tuple[str, str]]) -> None:
     """Hold these for told, each by job and kind. Raises nothing."""
     for job in {job for job, _ in alarms if job}:
         kinds = {kind for of, kind in alarms if of == job}
@@ -106,7 +106,7 @@ def handed(alarms: Sequence[Waiting], seconds: float = 5.0) -> bool:
 
     with contextlib.suppress(NoService, Refused, KeyError, TypeError, ValueError):
         answer = ask({"alarms": [list(alarm) for alarm in alarms[:MOST_HANDED]]}, TELL, seconds)
-        told([(str(job), str(kind)) for job, kind in answer["told"]])
+        mark_told([(str(job), str(kind)) for job, kind in answer["told"]])
         return bool(answer["running"])
     return False
 

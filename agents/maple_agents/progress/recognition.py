@@ -69,7 +69,7 @@ class Lines:
             line = self._made(known, match, text, place)
             if line is not None:
                 yield line
-            also = _said(match.groupdict(), place, text) if isinstance(line, Mark) else None
+            also = _announced(match.groupdict(), place, text) if isinstance(line, Mark) else None
             if also is not None:
                 yield also
             if not known.form.open or match.end() <= at:
@@ -109,7 +109,7 @@ class Lines:
         if form.kind == "epoch":
             return self._epoch(known, groups, text, place)
         if form.kind == "steps":
-            return _said(groups, place, text)
+            return _announced(groups, place, text)
         return Mark(form.kind, place, text, printed.whole(groups.get("step")), printed_time(text, self._clock))
 
     def _epoch(self, known: Known, groups: dict[str, str | None], text: str, place: Place) -> Observation:
@@ -148,7 +148,7 @@ def _count(text: str | None) -> int | None:
     return int(value) if value is not None and math.isfinite(value) and 0 <= value < 1e15 else None
 
 
-def _said(groups: dict[str, str | None], place: Place, text: str) -> Announced | None:
+def _announced(groups: dict[str, str | None], place: Place, text: str) -> Announced | None:
     for name in ("total", "epochs"):
         value = printed.whole(groups.get(name))
         if value:

@@ -44,7 +44,7 @@ def wishes(home: Path, text: str) -> None:
 
 def said() -> str:
     waiting = notices.waiting(NOW)
-    notices.told([(alarm.job, alarm.kind) for alarm in waiting])
+    notices.mark_told([(alarm.job, alarm.kind) for alarm in waiting])
     return notices.line(waiting)
 
 
