@@ -6,6 +6,7 @@ from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
 from ..host.bounded_file import read_file
 from ..plan.build import plan
+from ..play.tape.recording import Tape
 from ..repair.search import Again, Repair, State, repair
 from ..request.slurm import submission as slurm
 from ..rules import diagnose
@@ -71,13 +72,14 @@ def decide(
         return Decision(
             "findings" if findings else "unread", findings, why="" if findings else left_alone.why(submission)
         )
-    state, sure = _weighed(job, site)
+    tape = Tape()
+    state, sure = _weighed(job, site, tape)
     state = _presumed(state, job, site)
     if not state.proven():
         why = _unread(state) if not state.findings else ""
         verdict = "findings" if state.findings else "unread" if why else "clean"
         return Decision(verdict, state.findings, state.plan, why=why)
-    return _cured(state, sure, site)
+    return _cured(state, sure, site, tape)
 
 
 def at_home(submission: Submission, site: Site) -> Optional[Site]:
@@ -128,7 +130,7 @@ def examined(job: Job, site: Site) -> State:
 
     Proven is only what does not rest on a fact that the site file is not sure of.
     """
-    return _weighed(job, site)[0]
+    return _weighed(job, site, None)[0]
 
 
 def advised(job: Job, site: Site) -> State:
@@ -136,15 +138,21 @@ def advised(job: Job, site: Site) -> State:
     return _presumed(examined(job, site), job, site)
 
 
-def _weighed(job: Job, site: Site) -> Tuple[State, State]:
-    """Return the state to tell of, and the one that repairs start from: what is known for sure, and proven."""
-    state = _played(job, site)
+def _weighed(job: Job, site: Site, tape: Optional[Tape]) -> Tuple[State, State]:
+    """Return the state to tell of, and the one that repairs start from: what is known for sure, and proven.
+
+    The play of the latter is on the *tape* then.
+    """
+    state = _played(job, site, None, tape)
     if not site.unsure or not state.proven():
         return state, state
     from ..repair.certainty import plays_alike, weighed
 
     sure = _certain(site)
-    held = _played(job, sure, state.plan if plays_alike(job, site, sure) else None)
+    alike = plays_alike(job, site, sure)
+    if tape is not None:
+        tape.on(sure, alike)
+    held = _played(job, sure, state.plan if alike else None, tape)
     state = state._replace(findings=weighed(state.findings, held.findings, site))
     return state, held._replace(findings=state.proven())
 
@@ -178,10 +186,10 @@ def explained(decision: Decision, submission: Submission, site: Site, read: Opti
 _OF_THE_TEXT = ("MPL104", "MPL105")  # what a text that the scheduler refuses as a whole is told of
 
 
-def _played(job: Job, site: Site, made: Optional[LaunchPlan] = None) -> State:
+def _played(job: Job, site: Site, made: Optional[LaunchPlan] = None, tape: Optional[Tape] = None) -> State:
     """Return the job played through, and what is found; *made*: its plan, where that is known."""
     if made is None:
-        made = plan(job.submission, job.script, job.settings, site, job.arguments, job.read)
+        made = plan(job.submission, job.script, job.settings, site, job.arguments, job.read, False, tape)
     silence = silenced(job.source)
     findings = tuple(
         finding
@@ -202,7 +210,7 @@ def _unread(state: State) -> str:
     return "line %d: %s" % (line, why)
 
 
-def _cured(shown: State, state: State, site: Site) -> Decision:
+def _cured(shown: State, state: State, site: Site, tape: Tape) -> Decision:
     """Only what is certain of the site may prove a repair, and what is likely may still speak against it."""
     known: Dict[Tuple[bytes, Tuple[bytes, ...]], Optional[State]] = {}  # asking tries again what SAFE fixes have tried
     sure = _certain(site)
@@ -210,7 +218,7 @@ def _cured(shown: State, state: State, site: Site) -> Decision:
     def again(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
         if (source, argv) not in known:
             changed = understood(job.submission._replace(script=source, argv=argv), job.read, job.peruse)
-            known[source, argv] = _played(changed, sure) if changed is not None else None
+            known[source, argv] = _played(changed, sure, None, tape) if changed is not None else None
         return known[source, argv]
 
     safe = repair(state, (Safety.SAFE,), again)

@@ -10,6 +10,7 @@ from ..launchers.registry import foreign
 from ..play.batch_shell import batch_shell, granted, login, presume
 from ..play.scene import MOST_COMMANDS, Scene, Start, StepShape, Trail
 from ..play.shell_state import Shell
+from ..play.tape.recording import Tape
 from ..site.facts import Site
 from ..types.edits import Span
 from ..types.job import JobScript, Read, Settings
@@ -27,11 +28,14 @@ def plan(
     arguments: Optional[Sequence[bytes]] = (),
     read: Optional[Read] = None,
     presumes: bool = False,
+    tape: Optional[Tape] = None,
 ) -> LaunchPlan:
     """Return which processes the script would start.
 
     *read* returns the bytes of a file on disk, None where it cannot or may not be read; without it no file is read.
     *presumes*: what cannot be read is taken to change nothing, so that what follows is likely and never proven.
+    *tape*: of a play of
+    nearly the same script; an empty one records this.
     """
     scene = Scene(granted(submission, settings, site), site, read)
     scene.other_jobs = "array" in settings
@@ -45,7 +49,7 @@ def plan(
         scene.submitted_in = plain(submission.cwd)
     _set_up(scene, shell, submission)
     if script.is_shell and script.interpreter.split(b" ")[0].rsplit(b"/", 1)[-1] != b"zsh":  # zsh splits no words
-        programs.interpreter.script(source, shell, Trail())
+        programs.interpreter.script(source, shell, Trail(), tape if not presumes else None)
     steps = _steps(scene, script.source)
     assigned = {name: tuple(spans) for name, spans in scene.assigned.items()}
     unread = tuple((script.source.count(b"\n", 0, at) + 1 if at >= 0 else 0, why) for at, why in scene.unread)
@@ -90,7 +94,7 @@ def _left(scene: Scene) -> Tuple[Span, ...]:
 def _set_up(scene: Scene, shell: Shell, submission: Submission) -> None:
     """Lay out what commands on other nodes find there, and the node file of PBS."""
     home = submission.environment.get(b"HOME")
-    scene.login, scene.first = login(submission), dict(shell.variables)
+    scene.login, scene.begun_with = login(submission), dict(shell.variables)
     scene.home = plain(home) if home else None
     shell.uses = []
     if submission.scheduler == "pbs":

@@ -233,7 +233,7 @@ def _printf(
     run: Player, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     if len(argv) > 3 and argv[1].raw == b"-v":
-        printed = outputs.run([argv[0], *argv[3:]], None, shell, outputs.Machine(run.scene.allocation.nodes))
+        printed = outputs.run([argv[0], *argv[3:]], None, shell, run.scene.machine()._replace(gpus=None))
         shell.set(argv[2].raw, printed if printed is not None else shell.mix(b"printf"))
         return 0
     run.written(simple, argv, shell, given)

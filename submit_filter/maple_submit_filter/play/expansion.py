@@ -257,7 +257,7 @@ def _number_of(shell: Shell, name: bytes) -> Optional[int]:
 def parameter(shell: Shell, part: Param, substitute: Substitute) -> Tuple[Text, ...]:
     """Return the texts a parameter stands for: none when unset, several for `@`."""
     if part.op in (b"names", b"bad") or part.op[:1] == b"!":
-        return (open_value(b"parameter%d" % part.span.start),)
+        return (_nameless(shell, b"parameter", part),)
     if part.op == b"indirect":
         name = shell.value(part.name)
         return _variable(shell, name.raw).texts() if name is not None and name.literal else (open_value(b"indirect"),)
@@ -274,6 +274,12 @@ def parameter(shell: Shell, part: Param, substitute: Substitute) -> Tuple[Text, 
     return _operate(shell, part, texts, substitute)
 
 
+def _nameless(shell: Shell, what: bytes, part: Param) -> Text:
+    """Return an unknown value that is told from others by the place of its parameter."""
+    shell.place_named()
+    return open_value(b"%s%d" % (what, part.span.start))
+
+
 def _every(part: Param) -> bool:
     """Return whether all elements of a list are meant."""
     return part.name in (b"@", b"*") or _flat(part.subscript) in (b"@", b"*")
@@ -285,11 +291,11 @@ def _slice_of(shell: Shell, part: Param, texts: Tuple[Text, ...], substitute: Su
     count = _signed(arith(shell, word(shell, part.arg2, substitute))) if part.arg2 else len(texts)
     of_arguments = part.name in (b"@", b"*")
     if first is None or count is None or any(text.open for text in texts) or (of_arguments and first < 1):
-        return (open_value(b"slice%d" % part.span.start),)
+        return (_nameless(shell, b"slice", part),)
     if of_arguments:
         first -= 1
     first = max(len(texts) + first, 0) if first < 0 else first
-    return texts[first : first + count] if count >= 0 else (open_value(b"slice%d" % part.span.start),)
+    return texts[first : first + count] if count >= 0 else (_nameless(shell, b"slice", part),)
 
 
 def _signed(text: Text) -> Optional[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Optional, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 from ..bash.nodes import (
     AndOr,
@@ -12,6 +12,7 @@ from ..bash.nodes import (
     Function,
     Group,
     If,
+    Item,
     Loop,
     Param,
     Pipeline,
@@ -29,6 +30,7 @@ from .expansion import fields, word
 from .program_owner import of_command
 from .scene import MOST_COMMANDS, Scene, Trail
 from .shell_state import Shell
+from .tape.recording import Tape, record
 from .values import BRIEF
 
 Execute = Callable[[List[Text], Shell, Trail, Optional[Text]], None]
@@ -46,29 +48,47 @@ class Interpreter(Compound):
 
     # --- programs ---------------------------------------------------------------------------------------------
 
-    def text(self, source: Text, shell: Shell, trail: Trail) -> None:
-        """Run a script text in *shell*, which is changed."""
+    def text(self, source: Text, shell: Shell, trail: Trail, tape: Optional[Tape] = None) -> None:
+        """Run a script text in *shell*, which is changed; with a *tape* as `recording` says."""
         if shell.depth > DEEPEST or not source.raw:
             return
         before, shell.base = shell.base, source
         shell.depth += 1
         try:
-            self.program(parse(source.raw), shell, trail)
+            self._text(parse(source.raw), shell, trail, tape)
         finally:
             shell.base = before
             shell.depth -= 1
 
-    def script(self, source: Text, shell: Shell, trail: Trail) -> None:
+    def _text(self, program: Program, shell: Shell, trail: Trail, tape: Optional[Tape]) -> None:
+        """Run a program; the first time it is put on the tape, and from then on what is the same is taken over."""
+
+        def play(items: Sequence[Item]) -> None:
+            self.items(items, shell, trail)
+
+        if tape is None:
+            play(program.items)
+        elif tape.recording is None:
+            record(program, shell, self.scene, play, tape)
+        else:
+            from .tape.taken_over import take_over
+
+            take_over(program, shell, self.scene, play, tape.recording)
+
+    def script(self, source: Text, shell: Shell, trail: Trail, tape: Optional[Tape] = None) -> None:
         """Run a whole script, up to its end or its `exit`."""
         try:
-            self.text(source, shell, trail)
+            self.text(source, shell, trail, tape)
         except Leave:
             return
 
     def program(self, program: Program, shell: Shell, trail: Trail) -> Optional[int]:
         """Run a list of commands; return the last status: 0, 1 for failure, None unknown."""
+        return self.items(program.items, shell, trail)
+
+    def items(self, items: Sequence[Item], shell: Shell, trail: Trail) -> Optional[int]:
         status: Optional[int] = 0
-        for item in program.items:
+        for item in items:
             if item.background:
                 before = len(self.scene.starts)
                 self.aside(item.command, shell.fork(), trail._replace(background=True))

@@ -6,11 +6,12 @@ A command is a function from its words and its input to its output; None means t
 from __future__ import annotations
 
 import re
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 from ..types.text import EMPTY, NUL, Piece, Text, host, join, node_name, number, plain, token
 from .availability import in_image
 from .expansion import NODE_LIST, derive, split
+from .scene import Machine
 from .shell_state import Shell, joined
 
 NEWLINE = plain(b"\n")
@@ -19,13 +20,6 @@ SOME = b"\0some:"  # nodes that may be one and the same
 _PROGRAM = re.compile(rb"[A-Za-z_][\w.+-]*")
 _TOKEN = re.compile(rb"\0(host|addr|name):(\d+)\0")
 _OF_NODE = re.compile(rb"\0(host|addr|name):(\d+)\0(?:[.-][A-Za-z0-9.-]*)?")  # with the suffix of a faster network
-
-
-class Machine(NamedTuple):
-    """What the job has, as far as commands print it; None unknown. *gpus*: of a node, where they are all the job's."""
-
-    nodes: Optional[int]
-    gpus: Optional[int] = None
 
 
 def lines(text: Text) -> List[Text]:

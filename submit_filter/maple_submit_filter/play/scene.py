@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Callable, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 from ..site.facts import Site
 from ..types.edits import Span
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MOST_COMMANDS = 20_000  # played through per job; beyond it the rest of the script is unread
 BYTES_OF_A_COMMAND = 64  # of text that a filter went through count like a command, so that time stays bounded
 START = 8  # commands that a program started in one place counts for
+ALLOCATION, FIRST, MACHINE, OF_FILE = b"\0allocation", b"\0first", b"\0machine", b"\0file "  # in `Scene.asked`
 MOST_TASKS = 64  # played through one by one; larger steps are sampled
 
 
@@ -89,14 +90,30 @@ Single = Callable[[List[Text], Shell, "Scene"], Optional[Tuple[Place, List[Text]
 Destination = Callable[[List[Text]], Tuple[Optional[int], int]]
 
 
+class Machine(NamedTuple):
+    """What the job has, as far as commands print it; None unknown. *gpus*: of a node, where they are all the job's."""
+
+    nodes: Optional[int]
+    gpus: Optional[int] = None
+
+
+def all_gpus(given: Allocation) -> Optional[int]:
+    """Return how many NVIDIA GPUs a node has, where every kind it may be has as many and all are the job's."""
+    counts = {kind.gpus for kind in given.node_kinds}
+    vendors = {kind.gpu_vendor for kind in given.node_kinds}
+    return given.gpus_per_node if counts == {given.gpus_per_node} and vendors == {"nvidia"} else None
+
+
 class Scene:
     """The mutable side of one playing-through."""
 
     def __init__(self, allocation: Allocation, site: Site, read: Optional[Read]) -> None:
-        self.allocation = allocation
+        self.granted = allocation
+        self.asked: Set[bytes] = set()  # what of all that may differ from play to play was looked at (see `recording`)
         self.site = site
         self.read_file = read
         self.files: Dict[bytes, Optional[Text]] = {}
+        self.wrote_to: Set[bytes] = set()
         self.starts: List[Start] = []
         self.shapes: Dict[Tuple[object, ...], Tuple[Trail, StepShape]] = {}
         self.unread: List[Tuple[int, str]] = []
@@ -111,10 +128,11 @@ class Scene:
         self.assigned: Dict[
             bytes, Dict[Span, None]
         ] = {}  # where the script assigns a name, as far as that stands in it
+        self.assignments: List[Tuple[bytes, Span]] = []  # the same, one after the other
         self.other_jobs = False  # other jobs (of an array) may be part of the same world
         self.shares_gpus = False  # several processes may share a GPU (MPS)
         self.login: Mapping[bytes, Variable] = {}  # what a fresh login on a node of the job has
-        self.first: Mapping[bytes, Variable] = {}  # what the batch shell began with
+        self.begun_with: Mapping[bytes, Variable] = {}  # what the batch shell had
         self.home: Optional[Text] = None
         self.login_gpus: Optional[Tuple[bytes, ...]] = None  # devices that a fresh login can use
         self.single: Optional[Single] = None  # where an srun of one task runs, its program, and itself
@@ -124,6 +142,28 @@ class Scene:
         self.misplaced = False  # a file was named whose folder is not known
         self.hidden = False  # a command was carried where it cannot be followed
         self.strangers = False  # programs that cannot be read run beside, or elsewhere, and may start agents of a world
+
+    @property
+    def allocation(self) -> Allocation:
+        """What the scheduler grants."""
+        self.asked.add(ALLOCATION)
+        return self.granted
+
+    @property
+    def first(self) -> Mapping[bytes, Variable]:
+        """What the batch shell began with."""
+        self.asked.add(FIRST)
+        return self.begun_with
+
+    def machine(self) -> Machine:
+        """Return what the job has, as far as commands print it."""
+        self.asked.add(MACHINE)
+        return Machine(self.granted.nodes, all_gpus(self.granted))
+
+    def assign(self, name: bytes, here: Span) -> None:
+        """Remember that the script assigns a name there."""
+        self.assigned.setdefault(name, {})[here] = None
+        self.assignments.append((name, here))
 
     def note(self, offset: int, why: str) -> None:
         """Say once that something at a byte offset (-1: not in the script) was not understood."""
@@ -139,6 +179,7 @@ class Scene:
         if raw == b"\0nodefile\0" and node != 0:
             return None
         for name in (raw, _beside(raw, cwd)):
+            self.asked.add(OF_FILE + name)
             if name in self.files:
                 return self.files[name]
         if self.read_file is None or not path.literal or len(raw) > 4096:
@@ -158,11 +199,15 @@ class Scene:
 
     def wrote(self, path: Text, cwd: Optional[Text]) -> bool:
         """Return whether the script wrote that file before."""
-        return _beside(path.raw, cwd) in self.files
+        name = _beside(path.raw, cwd)
+        self.asked.add(OF_FILE + name)
+        return name in self.files
 
     def write(self, path: Text, cwd: Optional[Text], text: Optional[Text], append: bool) -> None:
         """Remember what the script writes to a file; None: unknown content."""
         name = _beside(path.raw, cwd)
+        self.asked.add(OF_FILE + name)
+        self.wrote_to.add(name)
         before = self.files.get(name)
         if append and text is not None and before is not None:
             text = Text(before.pieces + text.pieces)

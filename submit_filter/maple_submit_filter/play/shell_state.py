@@ -20,6 +20,7 @@ from .program_owner import UNREAD, of_path, seldom_brings
 
 MOST_ELEMENTS = 4096
 MOST_PIECES = 256  # of which it is remembered where in the script each stands
+PLACED = b"\0placed"  # asked for where an unknown value is named for its place in the script
 MOST_BYTES = 64 * 1024  # of one value; a longer one is taken for unknown, so that no script can fill the memory
 
 
@@ -216,6 +217,10 @@ class Shell:
         """Return an unknown value of this process: the same for all in the batch shell, else one per process."""
         place = self.place.name
         return plain(token(b"vary", name + b"." + place)) if place else unknown(name)
+
+    def place_named(self) -> None:
+        """Have whoever watches what is asked for know that a value is named for where it stands."""
+        self.variables.get(PLACED)
 
     def draw(self, name: bytes) -> Text:
         """Return a random value of this process."""

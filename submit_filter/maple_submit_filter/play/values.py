@@ -21,7 +21,6 @@ from ..bash.nodes import (
 from ..bash.parser import parse
 from ..bash.questions import first, first_words, read_from, single
 from ..types.edits import Span
-from ..types.launch_plan import Allocation
 from ..types.text import EMPTY, Text, join, number, plain
 from . import arithmetic, outputs
 from .expansion import arith, separators, split, word, words
@@ -32,13 +31,6 @@ from .shell_state import MOST_BYTES, Place, Shell, Variable, bounded, joined, op
 COUNTED = re.compile(
     rb"\s*([A-Za-z_]\w*)\s*=([^;]*);\s*([A-Za-z_]\w*)\s*(<=?)([^;]*);\s*(?:\+\+([A-Za-z_]\w*)|([A-Za-z_]\w*)\+\+)\s*"
 )
-
-
-def all_gpus(given: Allocation) -> Optional[int]:
-    """Return how many NVIDIA GPUs a node has, where every kind it may be has as many and all are the job's."""
-    counts = {kind.gpus for kind in given.node_kinds}
-    vendors = {kind.gpu_vendor for kind in given.node_kinds}
-    return given.gpus_per_node if counts == {given.gpus_per_node} and vendors == {"nvidia"} else None
 
 
 # Commands that wait for nobody: after any other, what runs in the background may be over.
@@ -70,6 +62,7 @@ class Values:
         return self._unknown(part.span.start, shell, not single(part.body))
 
     def _unknown(self, position: int, shell: Shell, opened: bool) -> Text:
+        shell.place_named()
         text = shell.mix(b"sub%d.%d" % (position, len(shell.base.pieces) and max(shell.base.pieces[0].start, 0)))
         return Text(text.pieces, opened)
 
@@ -185,7 +178,7 @@ class Values:
             return self._printed_by_ssh(argv, shell)
         if name == b"cat" and len(argv) == 2:
             return self.scene.content(argv[1], shell.cwd, self.node(shell))
-        machine = outputs.Machine(self.scene.allocation.nodes, all_gpus(self.scene.allocation))
+        machine = self.scene.machine()
         if name in outputs.FILTERS and given is None and len(argv) > 1 and not argv[-1].raw.startswith(b"-"):
             content = self.scene.content(argv[-1], shell.cwd, self.node(shell))
             if content is not None:
@@ -260,7 +253,7 @@ class Values:
         start = shell.base.span(span.start, span.start)
         if start is not None:
             here = Span(start.start, start.start + span.end - span.start)
-            self.scene.assigned.setdefault(name, {})[here] = None
+            self.scene.assign(name, here)
 
     def _assign_element(self, assignment: Assignment, value: Text, shell: Shell) -> None:
         texts = list(shell.get(assignment.name).texts())

@@ -122,7 +122,7 @@ def play(submission: Submission, site: Site, known: Mapping[bytes, bytes], read:
     shell = batch_shell(submission, job.settings, scene.allocation, site, source, job.arguments)
     if submission.scheduler == "slurm":
         shell.cwd = plain(submission.cwd)  # where the job ran: a --chdir is in it already
-    scene.login, scene.first = login(submission), dict(shell.variables)
+    scene.login, scene.begun_with = login(submission), dict(shell.variables)
     home = submission.environment.get(b"HOME")
     scene.home = plain(home) if home else None
     if submission.scheduler == "pbs":
