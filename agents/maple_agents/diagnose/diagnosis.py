@@ -15,7 +15,7 @@ from maple_submit_filter.types.submission import Submission
 from ..templates.knowledge import meanings
 from ..templates.knowledge.conditions import Fact, holds
 from ..templates.knowledge.entries import Entry
-from .rank.judges import LEAST, Judgement, by_lines, of_entry
+from .rank.judges import LEAST, Judgement, agrees, by_lines, of_entry
 from .rank.proof import shown
 from .rank.ranking import Ranked, of_earlier_run, ranked, said_to_have_ended, survived, unread
 from .rank.telling import Voter, telling
@@ -49,11 +49,20 @@ def diagnose(
         return Diagnosis(case, (_none(digest, given),), _evidence_of(cascade))
     quiet = frozenset(match.event.place for match in known_lines if known[match.entry].role in ("follows", "harmless"))
     causes = tuple(
-        replace(cause, evidence=(*proving(known[cause.entry], case, decision), *cause.evidence))
+        replace(
+            cause,
+            evidence=(
+                *proving(known[cause.entry], case, decision),
+                *_of_members(known[cause.entry], digest),
+                *cause.evidence,
+            ),
+        )  # fmt: skip
         for cause in _causes(rows, known, given, digest, quiet, voter)
     )
     judgement = _judgement(rows, known, voter)
-    if judgement is None or judgement.confidence < LEAST or unread(rows[0], known_lines, known, given, digest):
+    before = unread(rows[0], known_lines, known, given, digest) if rows else None
+    doubted = before is not None and not agrees(before, rows[0].cause, voter)
+    if judgement is None or judgement.confidence < LEAST or doubted:
         causes = _by_lines(causes, digest, known_lines, known, voter)
     elif judgement.outvoted and (others := _by_lines(causes, digest, known_lines, known, voter))[0].cause != "unknown":
         causes = others
@@ -202,7 +211,7 @@ def _by_lines(
 ) -> tuple[Cause, ...]:
     """Return *causes*, of which the first may only follow, behind what the labelled lines name, or "unknown"."""
     explained = {match.event.place for match in matches if known[match.entry].role in ("follows", "harmless")}
-    named = by_lines(digest, explained, voter)
+    named = by_lines(digest, explained, voter, {cause.cause for cause in causes})
     if named is None:
         return tuple(causes) if causes and causes[0].cause == "unknown" else (UNKNOWN, *causes)
     line = Evidence(named.event.place.file, named.event.place.line, named.event.text)
@@ -245,6 +254,12 @@ def proving(entry: Entry, case: Case, decision: Decision | None) -> tuple[Eviden
         return ()
     starts = {finding.at.start for finding in _proven(decision.findings, wanted) if finding.at is not None}
     return tuple(_line(asked, asked.script, number) for number in sorted({line_of(asked.script, at) for at in starts}))
+
+
+def _of_members(entry: Entry, digest: Digest) -> tuple[Evidence, ...]:
+    """Return the lines in which processes say which ranks they are, for an entry that needs that."""
+    doubled = digest.doubled if "log.doubled" in entry.needs else ()
+    return (*doubled, *(digest.absent if "log.absent" in entry.needs else ()))
 
 
 def _wanted(entry: Entry) -> frozenset[str]:

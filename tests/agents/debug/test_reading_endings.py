@@ -95,7 +95,8 @@ def test_a_bar_that_went_on_is_life(tmp_path):
     ("training finished with 4 GPUs", True), ("run ended with 0", True), ("job finished with exit code 0", True),
     ("exit codes 0 0 0 0", True), ("epilog: exit codes 0 0 1 0", False), ("results copied, job ends with 0", True),
     ("client: done", True), ("download: done", False), ("[train.py] finished OK", True), ("$ echo $?\n0", True),
-    ("$ echo $?\n1", False),
+    ("$ echo $?\n1", False), ("driver returned 0, cluster stopped, bye", True), ("### exit code of srun: 0 ###", True),
+    ("returned 0 results", False), ("status 0.7", False), ("driver returned 1, cluster stopped", False),
 ])  # fmt: skip
 def test_an_end_with_a_number_that_is_not_zero_is_no_good_end(tmp_path, last, is_end):
     """What a script says of its own exit code counts; a number of other things does not."""

@@ -59,6 +59,32 @@ def test_of_a_report_the_line_that_the_labelled_lines_know_best_is_shown(cause, 
     assert lines(event(3, "pyxis: container start failed"), *report, vote=known.get) == found
 
 
+def test_of_a_report_the_line_with_the_reason_is_shown_too():
+    """The best known line says that it failed, another one why, in the system's own words."""
+    known = {
+        "child 5 failed": Vote("container_error", 0.9, 1.0),
+        "mkdir: /run/x: Permission denied": Vote("container_error", 0.6, 1.0),
+        "cannot go on": Vote("container_error", 0.7, 1.0),
+    }
+    report = [event(5 + at, text) for at, text in enumerate(known)]
+    assert lines(event(4, "pyxis: start failed"), *report, vote=known.get) == [4, 5, 6]
+    assert lines(event(4, "start failed: No such file"), *report, vote=known.get) == [4, 5]
+
+
+@pytest.mark.parametrize(("cause", "found"), [("container_error", [40, 2]), ("gpu_oom", [40])])
+def test_the_first_error_of_the_file_is_shown_where_it_is_known_for_the_same_cause(cause, found):
+    """However far above the line that the entry knows."""
+    first, known = event(2, "OPAL ERROR: file x at line 1"), event(40, "It looks like init failed")
+    match = Match("known", known, 1, Evidence(LOG, 40, known.text))
+    rows = shown(
+        Ranked("known", "container_error", "cause", 6.0, (match,)),
+        Digest(events=(first, known)),
+        (),
+        {first.text: Vote(cause, 0.9, 1.0)}.get,
+    )
+    assert [row.line for row in rows] == found
+
+
 def test_a_sentence_is_shown_from_its_beginning():
     """Over two lines of a paragraph; a line that begins a sentence of its own stands alone."""
     unit = ("The application was launched with srun,", "but it was not built with support for PMI")

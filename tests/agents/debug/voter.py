@@ -158,7 +158,9 @@ def _asked(
         claims[:] = [("entries", judges.seen_by_both(entry, score, lead, votes), entry.cause == case.cause)]
         return judges.Judgement(1.0, False, ("entries",))
 
-    def by_lines(digest: Digest, out: Collection[Place], voter: Callable[[str], Vote | None]) -> None:
+    def by_lines(
+        digest: Digest, out: Collection[Place], voter: Callable[[str], Vote | None], also: Collection[str] = ()
+    ) -> None:
         rows = candidates(digest, voter, weights_in_force(), frozenset(out))
         claims[:] = [
             ("lines", judges.seen_by_lines(row), row.vote.cause == case.cause)

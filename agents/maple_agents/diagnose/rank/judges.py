@@ -24,7 +24,8 @@ AGREED = 0.4  # strength from which a vote for the same class counts as one
 SURE = 0.97  # confidence from which a cause that both name is more than likely
 LEAST = 0.5  # confidence below which no cause is named: more likely than not
 DISPUTED = 0.2  # strength of lines of another class from which a mere sign, in words of every day, names nothing
-ALONE = 0.8  # strength from which the lines may name a cause that no entry does
+ALONE = 0.84  # strength from which the lines may name a cause that no entry does
+OUTVOTED = 0.8  # strength from which lines of another class outdo an entry whose words say little
 NO_CLASS = (FOLLOWS, "none")
 
 Weights = Mapping[str, Mapping[str, float]]
@@ -84,7 +85,7 @@ def _outvoted(entry: Entry, seen: Mapping[str, float]) -> bool:
 
     On logs whose entry was left out such votes were right 10 times of 10, the entry never; on others there were none.
     """
-    return (entry.role == "symptom" or entry.weight != "strong") and seen["against"] >= ALONE
+    return (entry.role == "symptom" or entry.weight != "strong") and seen["against"] >= OUTVOTED
 
 
 def _disputed(entry: Entry, seen: Mapping[str, float], votes: Sequence[Vote | None]) -> bool:
@@ -128,17 +129,17 @@ def _second(cause: str, votes: Iterable[Vote | None]) -> str:
     return next((name for name in names if name and name not in (cause, *NO_CLASS)), "")
 
 
-def by_lines(digest: Digest, out: Collection[Place], voter: Voter) -> Named | None:
+def by_lines(digest: Digest, out: Collection[Place], voter: Voter, also: Collection[str] = ()) -> Named | None:
     """Return the cause that the labelled lines name where no entry does, None where they don't know the telling line.
 
-    *out*: places of events that are known to tell nothing. A line is like another by its words: a warning, and what
-    life went on after, is no death however alike.
+    *out*: places of events that are known to tell nothing; *also*: classes that an entry has words for.
+    A line is like another by its words: a warning, and what life went on after, is no death however alike.
     """
     rows = candidates(digest, voter, weights_in_force(), frozenset(out))
     if not rows or rows[0].vote is None or not deadly(rows[0].event, digest):
         return None
     vote, sure = rows[0].vote, _share(sureness_in_force().get("lines", {}), seen_by_lines(rows[0]))
-    if vote.cause in NO_CLASS or vote.strength < ALONE or sure < LEAST:
+    if vote.cause in NO_CLASS or vote.strength < (OUTVOTED if vote.cause in also else ALONE) or sure < LEAST:
         return None
     return Named(vote.cause, rows[0].event, Judgement(sure, True, ("lines",), _second(vote.cause, (vote,))))
 
@@ -149,12 +150,18 @@ def seen_by_lines(row: Candidate) -> dict[str, float]:
     return {"one": 1.0, "strength": row.vote.strength, "likeness": row.vote.likeness, "telling": row.share}
 
 
+def agrees(event: Event, cause: str, voter: Voter) -> bool:
+    """Return whether the labelled lines know *event* for *cause*: then it is no other reason."""
+    vote = voter(event.text)
+    return vote is not None and vote.cause == cause and vote.strength >= AGREED
+
+
 def deadly(event: Event, digest: Digest) -> bool:
     """Return whether a process may have died of *event*."""
     return event.severity >= Severity.ERROR and not survived(event, digest) and not of_earlier_run(event, digest)
 
 
 __all__ = [
-    "Judgement", "LEAST", "NO_CLASS", "Named", "SURE", "by_lines", "deadly", "of_entry", "seen_by_both",
+    "Judgement", "LEAST", "NO_CLASS", "Named", "SURE", "agrees", "by_lines", "deadly", "of_entry", "seen_by_both",
     "seen_by_lines", "sureness_in_force",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from itertools import takewhile
 from ..read import announces, bare
 from ..recognise.matches import Match
 from ..values import Digest, Event, Evidence, Place, Severity
-from .ranking import Ranked, survived
+from .ranking import Ranked, of_earlier_run, survived
 from .telling import Voter
 
 FEW = 3  # events whose lines are shown
@@ -23,6 +23,11 @@ REPORT = 12  # of them that are looked at
 KNOWN = 0.4  # strength of a vote from which a line is worth showing
 _FRAME = re.compile(
     r'^\s*(?:File "|at \S+\(|[\^~]+\s*$|#\d)|Traceback \(most recent call last\)|^The above exception|^During handling'
+)
+_REASON = re.compile(
+    r"Permission denied|No such (?:file|device)|No space left|not permitted|[Rr]ead-only|Cannot allocate|timed out"
+    r"|refused|reset by peer|not implemented|No route|unreachable|too long|Invalid (?:argument|cross)|exists\b|busy\b"
+    r"|quota|Too many|not recognized|not found|Input/output error|[Ee]rrno|\bRC:|[Rr]eason:"
 )
 _ENDS = re.compile(r"[.:!?…]\W*$")
 _GOES_ON = re.compile(r"[a-z]+ [a-z]")
@@ -37,7 +42,7 @@ def shown(cause: Ranked, digest: Digest, quiet: Collection[Place], voter: Voter 
         first = cause.matches[0]
         lines += [
             *_of_report(cause.cause, first, digest, voter), *_begun_by(first.event, digest),
-            *_died_of(first.event, digest, quiet),
+            *_died_of(first.event, digest, quiet), *_said_first(cause.cause, first, digest, voter),
         ]  # fmt: skip
     return tuple(dict.fromkeys(lines))
 
@@ -69,8 +74,8 @@ def _below(event: Event, line: int) -> Iterator[Evidence]:
 
 
 def _of_report(cause: str, match: Match, digest: Digest, voter: Voter) -> Iterator[Evidence]:
-    """Yield the line near the known one that the labelled lines know best for the same cause: of a report that is one
-    event, or of several that are told as one.
+    """Yield the line near the known one that the labelled lines know best for the same cause, of a report that is one
+    event, or of several that are told as one; and the best of those that give a reason in the system's own words.
     """
     event, known = match.event, match.evidence
     own = [(at, text) for at, text in zip(event.unit_at, event.unit, strict=True)] if not event.exception else []
@@ -83,9 +88,24 @@ def _of_report(cause: str, match: Match, digest: Digest, voter: Voter) -> Iterat
     votes = [
         (vote.strength, row) for row in near[:REPORT] if (vote := voter(row[1])) is not None and vote.cause == cause
     ]
-    best = max(votes, default=None, key=lambda vote: vote[0])
-    if best is not None and best[0] >= KNOWN:
-        yield Evidence(known.file, *best[1])
+    reasons = [] if _REASON.search(known.text) else [vote for vote in votes if _REASON.search(vote[1][1])]
+    for rows in (votes, reasons):
+        best = max(rows, default=(0.0, (0, "")), key=lambda vote: vote[0])
+        if best[0] >= KNOWN:
+            yield Evidence(known.file, *best[1])
+
+
+def _said_first(cause: str, match: Match, digest: Digest, voter: Voter) -> Iterator[Evidence]:
+    """Yield the first error of the file, where it came before the known one and the labelled lines know it for the
+    same cause: between the two may stand whatever came of it.
+    """
+    errors = (event for event in digest.events[: match.order] if event.severity >= Severity.ERROR)
+    first = next((event for event in errors if event.place.file == match.event.place.file), None)
+    if first is None or survived(first, digest) or of_earlier_run(first, digest):
+        return
+    vote = voter(first.text)
+    if vote is not None and vote.cause == cause and vote.strength >= KNOWN:
+        yield Evidence(first.place.file, first.place.line, first.text)
 
 
 def _begun_by(event: Event, digest: Digest) -> Iterator[Evidence]:

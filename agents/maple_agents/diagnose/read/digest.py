@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from ..values import Digest, Event, LogFile, Place, Severity
+from ..values import Digest, Event, Evidence, LogFile, Place, Severity
 from .clean_lines import shown_lines
 from .limits import USUAL, Limits
 from .literals import Search
@@ -45,7 +45,7 @@ def read(logs: Sequence[LogFile], anchors: Sequence[bytes] = (), limits: Limits 
         sum(part.ordinary for part in stories),
         sum(part.progress for part in stories), _last_progress(stories),
         next((part.ended_well for part in stories if part.ended_well), ""),
-        next((part.planned for part in stories if part.planned), ""),
+        next((part.planned for part in stories if part.planned), ""), *_members(stories),
     )  # fmt: skip
 
 
@@ -73,6 +73,14 @@ def _told(story: Story) -> Story:
 def _ranks(stories: Sequence[Story]) -> dict[int, Place]:
     rows = {rank: Place(story.stream.file.path, number) for story in stories for rank, number in story.ranks.items()}
     return dict(sorted(rows.items()))
+
+
+def _members(stories: Sequence[Story]) -> Iterator[tuple[Evidence, ...]]:
+    """Yield the lines of the first file in which one member of the group speaks twice, and those of absent ones."""
+    for rows in ([(story, story.doubled) for story in stories], [(story, story.absent) for story in stories]):
+        path, lines = next(((story.stream.file.path, lines) for story, lines in rows if lines), ("", []))
+        texts = shown_lines(line.text for line in lines)
+        yield tuple(Evidence(path, line.number, text) for line, text in zip(lines, texts))
 
 
 def _last_progress(stories: Sequence[Story]) -> Place | None:

@@ -49,6 +49,8 @@ _ENDED = re.compile(
     r"|\b(?:exit|return)(?:ed)?(?: with)?(?: exit)?[ _]?(?:code|status)[: =]+0\b|\bexit 0\b"
     r"|\bexit (?:codes|statuses)[: =]+0(?:[ ,]+0)*\s*$"
     r"|\b(?:job|run|script|program) (?:ends|exits|ended|exited) with 0\s*$"
+    r"|\b(?:returned|exited|status|rc|ret(?:urn)?|exit)(?: (?:code|status|with|value|of [^\s:=]+)){0,3}"
+    r"(?: ?[:=] ?| )0(?=\s*(?:$|[,;.)#=*-]+(?:\s|$)))"
     # the scheduler's own report at the end of an output, the main row of its table, and that of a search of trials
     r"|^\W*(?:job )?state\s*[:=] *COMPLETED\b|^\s*\d+(?:_\d+)?\s.*\bCOMPLETED\s+0:0\s*$|^\W*rc[ :=]+0\s*$"
     r"|\bTrial status: \d+ TERMINATED\s*$"

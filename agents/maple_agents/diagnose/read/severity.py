@@ -71,8 +71,10 @@ _PYTHON = re.compile(
     r"^(?:.*:\d+: )?\w*Warning: |^(?:Exception ignored in|warnings?\.warn\()"
     r"|^The node '[^']*' has failed to (?:shutdown|send a keep-alive heartbeat to) the rendezvous"  # a warning of torch
 )
-# libfabric:PID:TIME::cxi:…():253<warn> …, MIOpen(HIP): Warning [SQLiteBase] …
-_MARKED = re.compile(r"libfabric:\d+:[^<\s]{0,200}<(?P<word>\w{4,6})>|MIOpen\(\w+\): (?P<after>\w{4,7}) \[")
+# libfabric:PID:TIME::cxi:…():253<warn> …, MIOpen(HIP): Warning [SQLiteBase] …, NCCL INFO NET/OFI …
+_MARKED = re.compile(
+    r"libfabric:\d+:[^<\s]{0,200}<(?P<word>\w{4,6})>|MIOpen\(\w+\): (?P<after>\w{4,7}) \[|R?NCCL (?P<nccl>INFO|TRACE) "
+)
 _LEVELS = {
     "debug": Severity.NOTE, "trace": Severity.NOTE, "info": Severity.NOTE, "note": Severity.NOTE,
     "notice": Severity.NOTE,
@@ -106,6 +108,7 @@ def by_words(words: str) -> Severity:
 
 
 def _level(words: str) -> Severity | None:
+    words = words.lstrip()
     if _PYTHON.search(words[:400]):
         return Severity.WARNING
     match = _SAID.match(words) or _KEYED.search(words[:400])
@@ -113,6 +116,6 @@ def _level(words: str) -> Severity | None:
         return _LEVELS.get(match["word"].lower())
     marked = _MARKED.match(words)
     if marked is not None:
-        return _LEVELS.get((marked["word"] or marked["after"]).lower())
+        return _LEVELS.get((marked["word"] or marked["after"] or marked["nccl"]).lower())
     spread = _SPREAD.search(words[:80])
     return _LEVELS[(spread["word"] or spread["dashed"]).lower()] if spread else None

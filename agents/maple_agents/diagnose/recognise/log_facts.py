@@ -116,6 +116,8 @@ def _of_logs(digest: Digest, logs: int) -> dict[str, Fact]:
         "log.ended_well": bool(digest.ended_well),
         "log.silent": not errors and not digest.progress and not digest.ended_well and digest.ordinary <= FEW_LINES,
         "log.ranks": len(digest.ranks),
+        "log.doubled": bool(digest.doubled),
+        "log.absent": bool(digest.absent),
         "log.world": max(digest.ranks, default=-1) + 1,
     }
 

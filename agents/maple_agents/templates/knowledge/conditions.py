@@ -34,6 +34,8 @@ NAMES = {
     "log.silent": "true: logs were read, and say next to nothing (no error, no progress)",
     "log.ranks": "how many ranks said anything",
     "log.world": "how many ranks there must have been, by the highest that said anything",
+    "log.doubled": "true: two processes say that they are the same rank, and another rank says nothing",
+    "log.absent": "true: a log tells of fewer tasks than its processes say that they are",
     "log.missing": "true: no log could be read",
     "signs": "ids of the entries whose words were found, and their classes",
     "findings": "codes of the rules that find the script contradicted (proven ones)",

@@ -1,0 +1,126 @@
+"""Which member of how many a process says that it is: `rank 3/8`, `RANK=3 WORLD_SIZE=8`, `GLOBAL_RANK: 3, MEMBER: 4/8`.
+
+Where two processes say that they are the same one, another member never exists, and all wait for it. Two are told
+apart by the label before the line or the node that it names; who starts anew after a complaint is no second one. And
+where a step has fewer tasks than there are members, and nothing else starts processes, some never start.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from .templates import template
+from .units.prefixes import HOST
+from .units.voices import Line
+
+MOST = 4  # lines that are shown
+LONGEST = 400  # characters of a line that are looked at
+_RANK = re.compile(
+    r"(?<!local[ _-])\b(?:(?:global|world|node|machine)[_ -]?)?rank\b[\"']?(?:\W{1,4}| has | is )(?P<rank>\d{1,6})\b"
+    r"(?: ?/ ?(?P<whole>\d{1,6})\b|,? (?:out )?of (?P<of>\d{1,6})\b)?"
+    r"|\b(?:SLURM_PROCID|PMI_RANK|PMIX_RANK|OMPI_COMM_WORLD_RANK|PALS_RANKID)\W{1,3}(?P<given>\d{1,6})\b",
+    re.I,
+)
+_WORLD = re.compile(
+    r"\b(?:world(?:[_ ]?size)?|nranks|nprocs|num_processes|size)\b[\"']?\W{1,4}(?P<world>\d{1,6})\b"
+    r"|\bMEMBER\W{1,3}\d{1,6}/(?P<members>\d{1,6})\b",
+    re.I,
+)
+# What says who it is without saying of how many: `Node n3 has rank 0`, `RANK=0`.
+_ALONE = re.compile(r"\b(?:has|got) (?:node |machine )?rank\b|\b(?:NODE_|MACHINE_)?RANK=|(?:PROCID|RANKID|WORLD_RANK)=")
+_NAMED = re.compile(rf"\b(?:on|node|host(?:name)?)\b[ :=]{{1,3}}(?P<host>{HOST})|^\W?(?P<first>{HOST})[\]:]", re.I)
+_HOST = re.compile(HOST)
+_TASKS = re.compile(
+    r"\b(?:SLURM_N(?:TASKS|PROCS)\W{1,3}|#SBATCH +(?:--ntasks[= ]|-n ?)|ntasks ?[:=] ?)(?P<tasks>\d{1,6})\b"
+)
+_STARTS = re.compile(
+    r"\btorchrun\b|distributed[./](?:run|launch)\b|\baccelerate launch\b|\bdeepspeed |\bmpi(?:run|exec)\b|\bray\b"
+)
+
+
+class Member(NamedTuple):
+    """A line that says who its process is. *world*: 0 where it doesn't say of how many; *kind*: its words without
+    names and numbers; *label*, *node*: of the process, None and "" where none is told.
+    """
+
+    line: Line
+    rank: int
+    world: int
+    kind: str
+    label: int | None
+    node: str
+
+    def is_other(self, member: Member) -> bool:
+        """Return whether another process said this: another label, or another node under the same one or none."""
+        if None not in (self.label, member.label) and self.label != member.label:
+            return True
+        return bool(self.node and member.node) and self.node != member.node
+
+
+def doubled(lines: Iterable[Line], wrong: Sequence[int]) -> list[Line]:
+    """Return the lines in which processes say that they are one and the same member of a group that is not complete.
+
+    *wrong*: numbers of the lines that complain, in order: who speaks behind one may have been started anew.
+    """
+    kinds: dict[tuple[str, int, int], list[Member]] = {}
+    for member in _members(lines):
+        kinds.setdefault((member.kind, member.world, bisect_right(wrong, member.line.number)), []).append(member)
+    return next(filter(None, map(_same, kinds.values())), [])
+
+
+def _same(members: Sequence[Member]) -> list[Line]:
+    ranks = {member.rank for member in members}
+    if len(ranks) > 1 and len(ranks) >= members[0].world:  # each is there, of two groups perhaps
+        return []
+    for rank in sorted(ranks):
+        mine = [member for member in members if member.rank == rank]
+        others = [member for member in mine[1:] if member.is_other(mine[0])]
+        if others:
+            return [mine[0].line, *(member.line for member in others)][:MOST]
+    return []
+
+
+def absent(lines: Sequence[Line]) -> list[Line]:
+    """Return the line that says how many tasks there are and one that says that there are more members; [] for none.
+
+    Where a launcher that starts processes itself is named, tasks are not members.
+    """
+    named = (
+        (line, match)
+        for line in lines
+        if ("NTASKS" in line.words or "ntasks" in line.words or "NPROCS" in line.words)
+        and (match := _TASKS.search(line.words))
+    )
+    told, match = next(named, (None, None))
+    if told is None or match is None:
+        return []
+    members = list(_members(lines))
+    tasks, world = int(match["tasks"]), max((member.world for member in members), default=0)
+    seen = {member.rank for member in members if member.world == world}
+    if not tasks < world or len(seen) > tasks or any(_STARTS.search(line.words) for line in lines):
+        return []
+    return [told, next(member.line for member in members if member.world == world)]
+
+
+def _members(lines: Iterable[Line]) -> Iterator[Member]:
+    for line in lines:
+        words = line.words[:LONGEST]
+        if ("ank" in words or "RANK" in words or "PROCID" in words) and (member := _member(line, words)) is not None:
+            yield member
+
+
+def _member(line: Line, words: str) -> Member | None:
+    rank = _RANK.search(words)
+    if rank is None or "NCCL INFO" in words:  # which tells of every communicator, of some ranks or all
+        return None
+    size = _WORLD.search(words)
+    world = int(rank["whole"] or rank["of"] or (size and (size["world"] or size["members"])) or 0)
+    number = int(rank["rank"] or rank["given"])
+    if world == 1 or world and number >= world or not world and _ALONE.search(words) is None:
+        return None
+    named = _NAMED.search(words)
+    node = line.prefix.node or (named["host"] or named["first"] if named else "")
+    return Member(line, number, world, template(_HOST.sub("*", words)), line.prefix.rank, node)
