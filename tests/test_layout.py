@@ -293,12 +293,23 @@ def test_every_console_script_and_plugin_names_something_that_exists():
 
 
 EXTRAS_OF = {
-    "README.md": {"daemon", "postgresql", "search", "models", "pyslurm", "scheduling", "mapping", "dl", "zero"},
+    "README.md": {
+        "daemon",
+        "postgresql",
+        "search",
+        "models",
+        "pyslurm",
+        "scheduling",
+        "window",
+        "mapping",
+        "dl",
+        "zero",
+    },
     "agents/README.md": {"search", "models", "pyslurm", "scheduling", "mapping"},
-    "daemon/README.md": {"daemon", "postgresql"},
+    "daemon/README.md": {"daemon", "postgresql", "window"},
     "miniapps/README.md": {"dl", "zero"},
     "packaging/README.md": {"daemon", "postgresql"},
-    "docs/administration.md": {"daemon", "postgresql"},
+    "docs/administration.md": {"daemon", "postgresql", "window"},
 }
 
 

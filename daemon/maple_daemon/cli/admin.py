@@ -23,6 +23,7 @@ from .history_replay import replay
 from .memory_admin import COMMANDS, corrections
 from .prefix import audited_prefix, daemon_toml, meant, named_prefix, plainly, prefix_option
 from .priority import priority
+from .window import serve, source, write_page
 
 if TYPE_CHECKING:
     from ..install.release.layout import Placed
@@ -74,6 +75,7 @@ admin.add_command(docs)
 admin.add_command(replay)
 admin.add_command(import_)
 admin.add_command(priority)
+admin.add_command(serve)
 
 
 @admin.command()
@@ -344,15 +346,22 @@ def mode(
 )
 @click.option("--since", default="7d", show_default=True, metavar="T", help="30m, 12h, 7d or 4w back; or a date.")
 @json_option
+@click.option(
+    "--html", metavar="FILE", type=click.Path(), help="Write it as a page that can be sent; FILE must not exist."
+)
 @plainly
-def report(prefix: str | None, config: str | None, since: str, as_json: bool) -> None:
+def report(prefix: str | None, config: str | None, since: str, as_json: bool, html: str | None) -> None:
     """Show what Maple saw, and what it changed or would have changed in mode repair.
 
     From the audit lines of an installation: users, verdicts, rules, time taken. From the memory of the service: rules
     and partitions, what was done, and how those jobs ended, in whole days; no user is in it. Without --prefix and
     --config it is both of the installation on PATH: the memory is the one that its daemon.toml names, else
-    /etc/maple/daemon.toml.
+    /etc/maple/daemon.toml. The page of --html holds what `maple admin serve` shows.
     """
+    if html:
+        write_page(html, source(prefix, config, since))
+        click.echo(f"written: {html}")
+        return
     from ..install.report.audit import facts_of, gather, table
     from ..install.report.shapes import reported
     from .memory_admin import report_of_memory

@@ -197,6 +197,9 @@ class Store(Protocol):
     def last_runs(self, limit: int) -> list[tuple[int, Run]]:
         """Return the last whole run of each job name of each user, the newest first, for the service itself."""
 
+    def newest_runs(self, limit: int) -> list[tuple[int, Run]]:
+        """Return the runs of all known users that ended last, for the service itself."""
+
     def run_count(self) -> int:
         """Return how many runs are kept, of all users."""
 

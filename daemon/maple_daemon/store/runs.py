@@ -59,6 +59,12 @@ def last(run: Runner, limit: int) -> list[tuple[int, Run]]:
     return [(int(row[0]), _run(row)) for row in rows]
 
 
+def newest(run: Runner, limit: int) -> list[tuple[int, Run]]:
+    """Return the runs of known users that ended last, each with its uid."""
+    asked = "SELECT %s FROM runs WHERE uid <> ? ORDER BY at DESC, job LIMIT ?" % ", ".join(_COLUMNS)
+    return [(int(row[0]), _run(row)) for row in run.rows(asked, (NOBODY, limit))]
+
+
 def sums(run: Runner, users: int) -> list[RunSum]:
     """Return what jobs came to by how they ended, where so many *users* have that in common."""
     return [

@@ -204,6 +204,10 @@ class SqlStore:
         """Return the last whole run of each job name of each user."""
         return runs.last(self._run, limit)
 
+    def newest_runs(self, limit: int) -> list[tuple[int, Run]]:
+        """Return the runs of all known users that ended last."""
+        return runs.newest(self._run, limit)
+
     def run_count(self) -> int:
         """Return how many runs are kept, of all users."""
         return int(self._run.rows("SELECT COUNT(*) FROM runs")[0][0])

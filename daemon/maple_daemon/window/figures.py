@@ -1,0 +1,217 @@
+"""Figures of an installation for its administrators: from audit lines, the service's memory and the doctor.
+
+No user is named: a user is one of a number. What one source cannot tell is said, and costs no other its place.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from maple_agents.ask.schedulers.pbs.jobs import hosts
+from maple_agents.ask.schedulers.slurm.jobs import expand
+from maple_agents.forecast.needs import Forecast
+from maple_agents.forecast.replay import coverage, play, score
+from maple_agents.forecast.runs import Run
+from maple_agents.templates import proofs
+from maple_submit_filter.types.job_records import Outcome
+
+from ..base.settings import Settings
+from ..decide.rules_in_force import read as in_force
+from ..install.doctor import examine
+from ..install.refusals import Refused
+from ..install.report import audit
+from ..install.report.store import CHANGED, FAILED, facts_of
+from ..store import open_store
+from ..store.protocol import Counted, Store, StoreError
+from .shapes import Contradicted, Failures, Foretold, Health, Proof, Submissions, Window
+
+NEWEST = 2_000  # runs whose forecasts are looked at
+MOST_ENDS = 200_000
+MOST_NODES = 20
+FEWEST = 2  # failures on a node that is named
+DONE = {
+    **dict.fromkeys(CHANGED, "changed"),
+    "accepted": "changed after a yes",
+    "would-repair": "would be changed",
+    "rule-mode": "would be changed",
+    "taken-back": "change taken back",
+    "unread": "not read",
+}
+Part = TypeVar("Part")
+
+
+class Source(NamedTuple):
+    """What is looked at. *prefix*: the installation, or None. *settings*: of its service, or None."""
+
+    prefix: Path | None
+    settings: Settings | None
+    since: str
+
+
+def window(source: Source, now: datetime.datetime) -> Window:
+    """Return the figures from *since* on. Raises `Refused` where *since* is no time."""
+    first, silent = audit.begin(source.since, now), list[str]()
+
+    def told(part: Callable[[], Part], name: str) -> Part | None:
+        try:
+            return part()
+        except (Refused, StoreError, OSError, ValueError) as error:
+            silent.append("%s: %s" % (name, getattr(error, "says", "") or error))
+            return None
+
+    with closing(_Memory(source.settings)) as memory:
+        return Window(
+            made=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            since=first,
+            site=told(lambda: _site(source), "site") or "",
+            submissions=told(lambda: _submissions(source, memory.store(), first, now), "submissions"),
+            failures=told(lambda: _failures(memory.store(), first), "failures"),
+            forecasts=told(lambda: foretold(memory.store().newest_runs(NEWEST)), "forecasts"),
+            facts=told(lambda: _facts(memory.store()), "facts"),
+            proofs=told(lambda: _proofs(_site(source)), "verified") or [],
+            health=told(lambda: _health(source), "health") or [],
+            silent=silent,
+        )
+
+
+class _Memory:
+    """The service's memory, opened once it is asked for; where it cannot be, each who asks hears why."""
+
+    def __init__(self, settings: Settings | None) -> None:
+        self._settings, self._open = settings, None
+
+    _open: Store | None
+
+    def store(self) -> Store:
+        if self._settings is None or not self._settings.store:
+            raise StoreError("there is no service that remembers (maple admin install --daemon)")
+        if self._open is None:
+            self._open = open_store(self._settings.store, create=False)
+        return self._open
+
+    def close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+
+
+def _site(source: Source) -> str:
+    conf = source.settings.conf if source.settings is not None else ""
+    return in_force(conf or str(_prefix(source) / "current" / "etc" / "front.conf")).site.id
+
+
+def _prefix(source: Source) -> Path:
+    if source.prefix is None:
+        raise Refused("no installation is named", "name it: --prefix")
+    return source.prefix
+
+
+def _submissions(source: Source, store: Store, first: str, now: datetime.datetime) -> Submissions:
+    rows = [counted for counted in store.counted(first[:10]) if counted.verdict != "trial"]
+    memory = facts_of(rows, first[:10])
+    seen = audit.facts_of(audit.gather(source.prefix, source.since, now)) if source.prefix is not None else None
+    return Submissions(
+        weeks=by_week((counted.day, _done(counted), counted.jobs) for counted in rows),
+        rules=memory["rules"],
+        partitions=memory["partitions"],
+        users=seen["users"] if seen is not None else None,
+        ms=seen["ms"] if seen is not None else {},
+        late=seen["late"] if seen is not None else [],
+    )
+
+
+def _done(counted: Counted) -> str:
+    """Return what was done, in words; an offer that was not taken is among those that went as written."""
+    if counted.verdict in DONE:
+        return DONE[counted.verdict]
+    return "as written, with a finding" if counted.code else "nothing found"
+
+
+def by_week(rows: Iterable[tuple[str, str, int]]) -> dict[str, dict[str, int]]:
+    """Return the sums of (day, part, number) by the Monday that begins the week; weeks between without any too."""
+    weeks: dict[datetime.date, Counter[str]] = {}
+    for day, part, number in rows:
+        date = datetime.date.fromisoformat(day)
+        weeks.setdefault(date - datetime.timedelta(days=date.weekday()), Counter())[part] += number
+    return {str(monday): dict(weeks.get(monday, {})) for monday in _mondays(weeks)}
+
+
+def _mondays(weeks: Iterable[datetime.date]) -> Iterator[datetime.date]:
+    at, last = min(weeks, default=None), max(weeks, default=None)
+    while at is not None and last is not None and at <= last:
+        yield at
+        at += datetime.timedelta(days=7)
+
+
+def _failures(store: Store, first: str) -> Failures:
+    moment = datetime.datetime.fromisoformat(first.replace("Z", "+00:00")).timestamp()
+    return failures(store.ended(FAILED, moment, MOST_ENDS))
+
+
+def failures(ends: Sequence[Outcome]) -> Failures:
+    """Return what ends of failed jobs have in common. A job counts once on each of its nodes."""
+    times = [(datetime.datetime.fromtimestamp(end.ended or 0, datetime.timezone.utc), _kind(end)) for end in ends]
+    kinds, nodes = Counter(kind for _, kind in times), Counter(node for end in ends for node in set(_nodes(end.nodes)))
+    hours = Counter(time.hour for time, _ in times)
+    return Failures(
+        weeks=by_week((time.date().isoformat(), kind, 1) for time, kind in times),
+        kinds=dict(kinds.most_common()),
+        nodes={node: number for node, number in nodes.most_common(MOST_NODES) if number >= FEWEST},
+        hours=[hours[hour] for hour in range(24)],
+    )
+
+
+def _kind(end: Outcome) -> str:
+    if end.state != "failed":
+        return end.state.replace("-", " ")
+    if end.signal:
+        return "killed by signal %d" % end.signal
+    return "exit status %d" % end.exit_code if end.exit_code else "failed"
+
+
+def _nodes(text: str) -> tuple[str, ...]:
+    try:
+        return hosts(text) if "/" in text or "+" in text else expand(text)
+    except ValueError:
+        return ()
+
+
+def foretold(runs: Sequence[tuple[int, Run]]) -> Foretold:
+    """Return how near forecasts of these runs (uid, run) come, each from those that had ended before it was sent."""
+    named = [run._replace(asked=run.asked._replace(user=str(uid))) for uid, run in runs]
+    played = list(play(named))
+    scored = score(played, lambda job: job.said.seconds if isinstance(job.said, Forecast) else None)
+    held = coverage(played)
+    return Foretold(runs=len(played), told=scored.jobs, twice=scored.twice, under=scored.under, held=held.micro)
+
+
+def _facts(store: Store) -> list[Contradicted]:
+    rows = sorted(store.candidates(0), key=lambda row: (-row.failed, row.code, row.fact))
+    return [Contradicted(code=row.code, fact=row.fact, users=row.users, ran=row.ran, failed=row.failed) for row in rows]
+
+
+def _proofs(site: str) -> list[Proof]:
+    return [
+        Proof(paradigm=name, on=str(proof.on), result=proof.result, where=proof.where, launch=proof.launch)
+        for name, proof in sorted(proofs.load(site).items())
+    ]
+
+
+def _health(source: Source) -> list[Health]:
+    checks = examine(_prefix(source), os.environ.get("PATH", ""))
+    rows = [Health(name=check.name, state=check.state, says=check.says, todo=check.todo) for check in checks]
+    return rows + list(_of_memory(source.settings))
+
+
+def _of_memory(settings: Settings | None) -> Iterator[Health]:
+    if settings is None or not settings.store:
+        return
+    with closing(open_store(settings.store, create=False)) as store:
+        wrong = store.check()
+    says = "; ".join(wrong) or "sound"
+    yield Health(name="memory", state="wrong" if wrong else "ok", says=says, todo="maple admin check" if wrong else "")

@@ -1,0 +1,191 @@
+"""The pages of the window: HTML made of the figures, without a script; one page each, or all in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from html import escape
+
+from maple_agents.base.page import Bar, bars, columns, document, paragraph, table
+from maple_submit_filter.rules import rules
+
+from ..install.report.store import DONE as OF_RULES
+from ..install.report.store import FAILED, RAN
+from .shapes import Failures, Foretold, Window
+
+Parts = Iterator[str]
+LOOKS = {  # where nothing was found there is nothing to see
+    "as written, with a finding": "base", "would be changed": "warm", "changed": "good", "changed after a yes": "bar",
+    "change taken back": "bad",
+}  # fmt: skip
+KINDS = ("bad", "warm", "bar", "good")  # the most frequent; all others are one part
+OTHERS = "other"
+NOTHING = "Nothing yet."
+
+
+def pages() -> dict[str, tuple[str, Callable[[Window], Parts]]]:
+    """Return each page's title and what makes it, by its path."""
+    return {
+        "": ("Submissions", _submissions),
+        "rules": ("Rules", _rules),
+        "failures": ("Failures", _failures),
+        "forecasts": ("Forecasts", _forecasts),
+        "facts": ("Facts", _facts),
+        "health": ("Health", _health),
+    }
+
+
+def page(path: str, window: Window) -> str:
+    """Return one page with the way to the others."""
+    title, parts = pages()[path]
+    return document("Maple: %s" % title, [_ways(path), _head(window), "<h1>%s</h1>" % escape(title), *parts(window)])
+
+
+def whole(window: Window) -> str:
+    """Return all of it as one page that can be sent."""
+    parts = ["<h1>Maple at %s</h1>" % escape(window["site"] or "this cluster"), _head(window)]
+    for title, made in pages().values():
+        parts += ["<h1>%s</h1>" % escape(title), *made(window)]
+    return document("Maple at %s" % (window["site"] or "this cluster"), parts)
+
+
+def _ways(here: str) -> str:
+    links = (
+        '<a href="%s"%s>%s</a>' % (path or ".", ' aria-current="page"' if path == here else "", escape(title))
+        for path, (title, _) in pages().items()
+    )
+    return "<nav>%s</nav>" % "".join(links)
+
+
+def _head(window: Window) -> str:
+    said = "%s, since %s; made %s (UTC). No user is named; a job with two findings counts for both rules." % (
+        window["site"] or "this cluster", window["since"][:10], window["made"].replace("T", " ").rstrip("Z"),
+    )  # fmt: skip
+    silent = "not known: %s" % "; ".join(window["silent"]) if window["silent"] else ""
+    return paragraph(said, soft=True) + (paragraph(silent, soft=True) if silent else "")
+
+
+def _submissions(window: Window) -> Parts:
+    told = window["submissions"]
+    if told is None:
+        yield paragraph(NOTHING)
+        return
+    yield columns("Submissions with a finding, by week and by what was done", LOOKS, told["weeks"])
+    done = _sums(told["weeks"])
+    yield table("All submissions", ["what was done", "number"], [[name, f"{count:,}"] for name, count in done.items()])
+    if told["users"] is not None:
+        yield paragraph("%d users submitted." % told["users"])
+    if told["ms"].get("p50") is not None:
+        spent = ", ".join("%s %s ms" % (name, value) for name, value in told["ms"].items())
+        yield paragraph("Time to the hand-over where something was found: %s." % spent)
+    yield "<h2>Too late</h2>"
+    late = [[row["host"], *("%d" % row[who] for who in ("submissions", "daemon", "helper", "files"))]
+            for row in told["late"]]  # fmt: skip
+    head = ["host", "submissions as written", "service late", "helper late", "files late"]
+    yield table("Answers that were not waited for", head, late) if late else paragraph("No answer came too late.")
+    yield "<h2>Partitions</h2>"
+    rows = [[row["partition"] or "(none said)", "%d" % row["jobs"], "%d" % row["repaired"], *_ends(row["ended"])]
+            for row in told["partitions"]]  # fmt: skip
+    yield table("Submissions with a finding", ["partition", "jobs", "changed", "ran", "failed", "other"], rows)
+
+
+def _sums(weeks: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    for parts in weeks.values():
+        for name, number in parts.items():
+            sums[name] = sums.get(name, 0) + number
+    return dict(sorted(sums.items(), key=lambda item: -item[1]))
+
+
+def _ends(ended: Mapping[str, int]) -> list[str]:
+    ran, failed = (sum(ended.get(state, 0) for state in states) for states in (RAN, FAILED))
+    return ["%d" % ran, "%d" % failed, "%d" % (sum(ended.values()) - ran - failed)]
+
+
+def _rules(window: Window) -> Parts:
+    told, titles = window["submissions"], {rule.code: rule.title for rule in rules()}
+    rows = [
+        [row["code"], titles.get(row["code"], ""), OF_RULES.get(row["done"], row["done"]), "%d" % row["jobs"],
+         *_ends(row["ended"])]
+        for row in (told["rules"] if told is not None else ())
+    ]  # fmt: skip
+    head = ["rule", "what is wrong", "what was done", "jobs", "ran", "failed", "other"]
+    yield table("Findings by rule", head, rows, words=True) if rows else paragraph(NOTHING)
+
+
+def _failures(window: Window) -> Parts:
+    told = window["failures"]
+    if told is None or not told["kinds"]:
+        yield paragraph(NOTHING)
+        return
+    named = dict(zip(told["kinds"], KINDS))
+    weeks = {week: _few(parts, named) for week, parts in told["weeks"].items()}
+    yield columns("Jobs that failed, by week and by how they ended", {**named, OTHERS: "base"}, weeks)
+    most = list(told["kinds"].items())[:12]
+    yield bars("How jobs ended", [Bar(kind, number, f"{number:,}", look="bad") for kind, number in most])
+    yield "<h2>Where</h2>"
+    yield from _where(told)
+    yield "<h2>When</h2>"
+    hours = {"%02d" % hour: {"failed": number} for hour, number in enumerate(told["hours"])}
+    yield columns("Jobs that failed by the hour, UTC", {"failed": "bad"}, hours)
+    yield paragraph("By the hour of their end, UTC.", soft=True)
+
+
+def _few(parts: Mapping[str, int], named: Mapping[str, str]) -> dict[str, int]:
+    """Return the parts that have a name of their own, and the sum of all others."""
+    few = {name: number for name, number in parts.items() if name in named}
+    return {**few, OTHERS: sum(parts.values()) - sum(few.values())}
+
+
+def _where(told: Failures) -> Parts:
+    rows = [Bar(node, number, f"{number:,}", look="warm") for node, number in told["nodes"].items()]
+    yield bars("Failed jobs by node", rows) if rows else paragraph("No node had two failed jobs.")
+    yield paragraph("A job counts on each of its nodes; a busy node has more of them.", soft=True)
+
+
+def _forecasts(window: Window) -> Parts:
+    told = window["forecasts"]
+    if told is None or not told["told"]:
+        yield paragraph("No run had a forecast yet: a job has to have run before.")
+        return
+    yield paragraph("The newest %d runs, each foretold from what had ended before it was submitted." % told["runs"])
+    yield bars("Forecasts against outcomes", _shares(told))
+
+
+def _shares(told: Foretold) -> list[Bar]:
+    shares = (
+        ("had one", told["told"] / max(1, told["runs"]), "bar"),
+        ("within twice", told["twice"], "good"),
+        ("below bound", told["held"], "good"),
+        ("ran longer", told["under"], "warm"),
+    )
+    return [Bar(name, share, "%.0f %%" % (100 * share), look=look) for name, share, look in shares]
+
+
+def _facts(window: Window) -> Parts:
+    rows = [
+        [row["code"], row["fact"] or "(the rule alone)", "%d" % row["ran"], "%d" % row["failed"], "%d" % row["users"]]
+        for row in window["facts"] or ()
+    ]
+    yield "<h2>What changes came to</h2>"
+    head = ["rule", "template or key of the site file", "ran", "failed", "users"]
+    yield (
+        table("Those that failed most come first: the fact behind it may be wrong", head, rows)
+        if rows
+        else (paragraph("No change yet that three users have in common."))
+    )
+    yield "<h2>Ways of training, seen to run</h2>"
+    seen = [[row["paradigm"], row["launch"], row["result"], row["on"], row["where"]] for row in window["proofs"]]
+    head = ["paradigm", "launch template", "result", "on", "where"]
+    yield table("", head, seen, words=True) if seen else paragraph("None for this site: maple verify --site.")
+
+
+def _health(window: Window) -> Parts:
+    looks = {"ok": "good", "wrong": "bad", "note": "warm"}
+    wrong = [row for row in window["health"] if row["state"] != "ok"]
+    yield paragraph("%d checks, %d to look at." % (len(window["health"]), len(wrong)))
+    good = [row for row in window["health"] if row["state"] == "ok"]
+    cells = ((looks.get(row["state"], ""), row["state"], row["name"], row["says"], row["todo"]) for row in wrong + good)
+    rows = (
+        '<tr><td class="%s">%s</td><td>%s</td><td>%s</td><td>%s</td></tr>' % tuple(map(escape, cell)) for cell in cells
+    )
+    yield '<div class="wide"><table class="words"><tbody>%s</tbody></table></div>' % "".join(rows)
