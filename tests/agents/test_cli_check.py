@@ -159,7 +159,7 @@ def test_people_read_finding_tree_difference_and_a_sum(maple, decided, job):
     assert "world of 8" not in said.out and "advice MPL210" in said.out
     assert "world of 8, master <node 0>:29500\n" in maple("check", job, "--plan").out
     assert "\n-srun torchrun train.py # \\udce9\n+srun --ntasks=2 torchrun train.py # \\udce9\n" in said.out
-    assert "job.sh: 1 error, fixed as shown; 1 piece of advice; left to you: MPL210\nsite: generic-slurm" in said.out
+    assert "; 1 piece of advice, 1 cured too; left to you: MPL309 (line 3)\nsite: generic-slurm" in said.out
     assert said.err == ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from itertools import takewhile
-from typing import Iterator, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Iterator, List, Optional, Sequence, Tuple, Union
 
 import click
 from maple_submit_filter.answer.decision import Decision, Rewritten, explained
@@ -22,6 +22,9 @@ from ..base import json_output
 from ..base.complaint import Complaint
 from ..base.difference import unified
 from . import completion
+
+if TYPE_CHECKING:
+    from maple_submit_filter.answer.remainder import Remainder
 
 OFF = re.compile(rb"^[ \t]*#[ \t]*maple:[ \t]*off[ \t\r]*$", re.MULTILINE)  # as the front reads it
 ARGUMENTS = re.compile(rb"\$\{?[#!]?[1-9@*#]|\bgetopts?\b|\bshift\b")
@@ -170,8 +173,8 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
 
         drawing.draw(branches(decision.plan, asked.name))
     _differences(asked, decision.repaired, "submitted in its place" if mode == "repair" else "mode repair would submit")
-    still = _still(asked, decision.repaired)
-    _left(asked, still)
+    of = _remainder(asked)
+    _left(asked, of.new)
     if decision.offered is not None and decision.offered != decision.repaired:
         anew = any(because == CODE for _, because in decision.offered.because)
         advice = not any(finding.proven for finding in decision.findings)
@@ -185,7 +188,7 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
     drawing.say(_mapping(asked))
     unlisted = list(_unlisted(asked))
     drawing.say(unlisted)
-    text = _summary(asked, mode, still)
+    text = _summary(asked, mode, of)
     drawing.say([f"{printable(asked.name)}: {NOTHING_ELSE if unlisted and text == NOTHING else text}"])
     drawing.say([asked.on_site])
     drawing.say(_forecast(asked))
@@ -245,31 +248,27 @@ def _starts(asked: Answer, new: Rewritten) -> str:
     return ": " + ", ".join(dict.fromkeys(sizes)) if sizes else ""
 
 
-def _still(asked: Answer, new: Optional[Rewritten]) -> Tuple[Finding, ...]:
-    """Return what is found in a script that Maple proposes or submits, () where there is none."""
-    from maple_submit_filter.answer.decision import decide
-    from maple_submit_filter.host.bounded_file import read_file
+def _remainder(asked: Answer) -> Remainder:
+    """Return what becomes of each finding by what is made unasked and by what is on offer."""
+    from maple_submit_filter.answer.remainder import remainder
 
-    if new is None:
-        return ()
-    script = asked.submission.script if new.script is None else new.script
-    return decide(asked.submission._replace(script=script, argv=new.argv), asked.site, peruse=read_file).findings
+    decision = asked.decision
+    ways = [way for way in (decision.offered, *asked.offers) if way is not None and way != decision.repaired]
+    return remainder(decision.findings, decision.repaired, ways, asked.submission, asked.site)
 
 
-def _left(asked: Answer, still: Sequence[Finding]) -> None:
+def _left(asked: Answer, new: Sequence[Finding]) -> None:
     """Tell what is found in the repaired script and was not in the one before: a mistake may have hidden it."""
     from ..base import drawing
 
-    new = asked.decision.repaired
-    if new is None:
+    made = asked.decision.repaired
+    if made is None:
         return
-    script = asked.submission.script if new.script is None else new.script
-    known = {finding.code for finding in asked.decision.findings}
-    drawing.say(_hidden(asked, new))
-    left = tuple(finding for finding in still if finding.code not in known)
-    if left:
+    script = asked.submission.script if made.script is None else made.script
+    drawing.say(_hidden(asked, made))
+    if new:
         drawing.say(["and there, still:"])
-        drawing.findings(report(left, script or b"", asked.name, width=drawing.width()))
+        drawing.findings(report(new, script or b"", asked.name, width=drawing.width()))
 
 
 def _unlisted(asked: Answer) -> Iterator[str]:
@@ -287,7 +286,10 @@ def _unlisted(asked: Answer) -> Iterator[str]:
 
 def _wrong_then(asked: Answer, new: Rewritten) -> Iterator[str]:
     """Yield a line for each finding that stays an error behind what is on offer, with its own way where it has one."""
-    for finding in dict.fromkeys(finding for finding in _still(asked, new) if finding.proven):
+    from maple_submit_filter.answer.remainder import left_by
+
+    left = left_by(new, asked.submission, asked.site)
+    for finding in dict.fromkeys(finding for finding in left if finding.proven):
         own = [n for n, way in enumerate(asked.offers, 1) if any(s.startswith(finding.code + " ") for s in way.says)]
         way = f"; a way of its own: {own[0]}" if own else ""
         yield printable(f"still wrong then: {finding.code} {finding.says}{way}")
@@ -308,35 +310,18 @@ def _is_wrong(decision: Decision) -> bool:
     return wrong and any(breach.kind not in breach_kinds.UNPROVEN for step in steps for breach in step.breaches)
 
 
-def _summary(asked: Answer, mode: str, still: Sequence[Finding]) -> str:
-    """Return the last line: what is found, cured, on offer, and what remains then. *still*: of the repaired script."""
-    decision = asked.decision
+def _summary(asked: Answer, mode: str, of: Remainder) -> str:
+    """Return the last line: what is found, what is cured, what is on offer, and what remains then."""
+    decision, made = asked.decision, asked.decision.repaired
     errors = sum(finding.proven for finding in decision.findings)
     counts = errors, len(decision.findings) - errors
     if mode != "repair" and decision.verdict == "repaired":
         return f"{summary('findings', *counts)}; submitted as written, because the mode is {mode}"
     unread = decision.plan.unread[0][1] if decision.plan and decision.plan.unread else ""
-    repaired = decision.verdict == "repaired"
-    offered = [
-        finding for finding in decision.findings if not (repaired and finding.proven) and _on_offer(finding, asked)
-    ]
-    left = tuple(finding for finding in (still if repaired else decision.findings) if not (repaired and finding.proven))
-    new = decision.repaired.script if repaired and decision.repaired is not None else None
-    source = (asked.submission.script if new is None else new) or b""
-    named = [_named(finding, source) for finding in in_order(left) if finding not in offered]
-    return summary(decision.verdict, *counts, decision.why or unread, len(offered), named)
-
-
-def _on_offer(finding: Finding, asked: Answer) -> bool:
-    """Return whether a change that is on offer is for a finding, or cures it with another."""
-    ways = [
-        rewritten
-        for rewritten in (asked.decision.offered, *asked.offers)
-        if rewritten is not None and rewritten != asked.decision.repaired
-    ]
-    if any(says.startswith(finding.code + " ") for rewritten in ways for says in rewritten.says):
-        return True
-    return finding.proven and any(finding.code not in {left.code for left in _still(asked, way)} for way in ways[:1])
+    source = (asked.submission.script if made is None or made.script is None else made.script) or b""
+    named = [_named(finding, source) for finding in in_order((*of.said, *of.new))]
+    gone = sum(not finding.proven for finding in of.cured)
+    return summary(decision.verdict, *counts, decision.why or unread, len(of.offered), named, gone)
 
 
 def _named(finding: Finding, source: bytes) -> str:

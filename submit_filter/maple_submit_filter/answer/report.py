@@ -185,12 +185,12 @@ def folded(text: str, width: int, indent: str = "  ") -> List[str]:
 
 
 def summary(
-    verdict: str, errors: int, hints: int = 0, why: str = "", offered: int = 0, left: Sequence[str] = ()
+    verdict: str, errors: int, hints: int = 0, why: str = "", offered: int = 0, left: Sequence[str] = (), gone: int = 0
 ) -> str:
     """Return the one line that ends a report: "1 error, fixed as shown; 1 piece of advice; left to you: MPL505".
 
-    *offered*: how many of them a change on offer would cure. *left*: what nothing cures that is made or on offer. An
-    unread script was left alone, and the line says why.
+    *offered*: how many of them a change on offer would cure. *left*: what nothing cures that is made or on offer.
+    *gone*: how much of the advice is cured with the errors. An unread script was left alone, and the line says why.
     """
     if verdict == "unread":
         return "left alone: %s" % printable(why or "what would start could not be read")
@@ -198,7 +198,7 @@ def summary(
     if errors:
         counts.append(_count(errors, "error", "errors") + (", fixed as shown" if verdict == "repaired" else ""))
     if hints:
-        counts.append(_count(hints, "piece of advice", "pieces of advice"))
+        counts.append(_count(hints, "piece of advice", "pieces of advice") + (", %d cured too" % gone if gone else ""))
     if offered:
         counts.append("%d with a change on offer" % offered)
     if left:
