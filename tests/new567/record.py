@@ -48,6 +48,8 @@ SAID: dict[str, dict[Name, str]] = {
     "olcf-frontier": {"partition": "batch", "account": "maple"},
     "sdsc-expanse": {"partition": "gpu", "account": "maple"},
     "csc-lumi": {"partition": "standard-g", "account": "project_465000001"},
+    "cscs-daint": {"partition": "normal", "account": "g123"},
+    "cscs-clariden": {"partition": "normal", "account": "a-infra01"},
 }
 
 

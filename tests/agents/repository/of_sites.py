@@ -40,6 +40,8 @@ SITES = {
     "csc-lumi": Asked(
         "standard-g", 8, ("--account=project_465000001", "--time=01:00:00", "--partition=standard-g"), 56
     ),
+    "cscs-daint": Asked("normal", 4, (*NAMED, "--partition=normal"), 288),
+    "cscs-clariden": Asked("normal", 4, (*NAMED, "--partition=normal"), 288),
     "generic-slurm": Asked("", 4, ("--gpus-per-node=4",)),
     "generic-pbs": Asked("", 4, ()),
 }
