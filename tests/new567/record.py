@@ -50,6 +50,9 @@ SAID: dict[str, dict[Name, str]] = {
     "csc-lumi": {"partition": "standard-g", "account": "project_465000001"},
     "cscs-daint": {"partition": "normal", "account": "g123"},
     "cscs-clariden": {"partition": "normal", "account": "a-infra01"},
+    "brics-isambard-ai": {"partition": "workq", "account": "u1ab"},
+    "sigma2-olivia": {"partition": "accel", "account": "nn9999k"},
+    "sigma2-betzy": {"partition": "accel", "account": "nn9999k"},
 }
 
 

@@ -42,6 +42,9 @@ SITES = {
     ),
     "cscs-daint": Asked("normal", 4, (*NAMED, "--partition=normal"), 288),
     "cscs-clariden": Asked("normal", 4, (*NAMED, "--partition=normal"), 288),
+    "brics-isambard-ai": Asked("workq", 4, (*NAMED, "--partition=workq"), 288),
+    "sigma2-olivia": Asked("accel", 4, (*NAMED, "--partition=accel"), 288),
+    "sigma2-betzy": Asked("accel", 4, (*NAMED, "--partition=accel"), 64),
     "generic-slurm": Asked("", 4, ("--gpus-per-node=4",)),
     "generic-pbs": Asked("", 4, ()),
 }

@@ -83,6 +83,14 @@ def read(source: bytes, filename: str) -> Site:
     return site._replace(launch_templates=for_site(site), elsewhere=_elsewhere(site))
 
 
+# what partitions and queues are called everywhere: that another cluster has one tells nothing
+ANYBODYS = """
+all batch bigmem compute cpu cpus debug def default dev devel express fat general gpu gpu-debug gpudebug gpus
+highmem interactive large largemem long low main medium normal parallel preempt premium prod regular scavenge
+serial shared short small standard standby test testing workq
+"""
+
+
 @cache
 def _names() -> tuple[tuple[str, str, tuple[str, ...]], ...]:
     """Return (site, scheduler, names) of every site file that can be read; a wrong one is told where it is checked."""
@@ -101,10 +109,15 @@ def _names() -> tuple[tuple[str, str, tuple[str, ...]], ...]:
 
 
 def _elsewhere(site: Site) -> tuple[str, ...]:
-    """Return the names of the other clusters with this scheduler; a cluster that nobody described has none."""
+    """Return the names of the other clusters with this scheduler; a cluster that nobody described has none.
+
+    A name that any cluster may have is another's only where the site's own list is complete.
+    """
     if not site.kinds:
         return ()
     own = {partition.name for partition in site.partitions}
+    if not site.partitions_complete:
+        own.update(ANYBODYS.split())
     others = [names for other, scheduler, names in _names() if other != site.id and scheduler == site.scheduler]
     return tuple(name for names in others for name in names if name.rsplit(" ", 1)[-1] not in own)
 
