@@ -111,11 +111,11 @@ def of_surroundings(job: Job, parts: Sequence[Part]) -> Iterator[Candidate]:
     text = job.source.decode("utf-8", "surrogateescape")
     for name, kind, pattern in _PATTERNS:
         for match in (match for match in pattern.finditer(text) if not _is_comment(text, match.start(1))):
-            yield from _said(name, match[1], text, match.start(1), kind, parts)
+            yield from _candidate(name, match[1], text, match.start(1), kind, parts)
     yield from _modules(text, parts)
     for match in (*_images(text), *_OPTION.finditer(text)):
         if not _is_comment(text, match.start(1)):
-            yield from _said("container", match[1], text, match.start(1), "launch", parts)
+            yield from _candidate("container", match[1], text, match.start(1), "launch", parts)
     yield from _outputs(job, parts)
 
 
@@ -137,7 +137,7 @@ def _modules(text: str, parts: Sequence[Part]) -> Iterator[Candidate]:
             first = first or match.start(1)
             loaded += [word for word in words if _NAME.fullmatch(word) and not word.startswith("-")]
     if loaded:
-        yield from _said("modules", " ".join(dict.fromkeys(loaded)), text, first, "environment", parts)
+        yield from _candidate("modules", " ".join(dict.fromkeys(loaded)), text, first, "environment", parts)
 
 
 def _outputs(job: Job, parts: Sequence[Part]) -> Iterator[Candidate]:
@@ -150,7 +150,7 @@ def _outputs(job: Job, parts: Sequence[Part]) -> Iterator[Candidate]:
             yield Candidate(name, value, "", setting.origin.line, part, "script")
 
 
-def _said(name: str, value: str, text: str, at: int, kind: str, parts: Sequence[Part]) -> Iterator[Candidate]:
+def _candidate(name: str, value: str, text: str, at: int, kind: str, parts: Sequence[Part]) -> Iterator[Candidate]:
     line = text.count("\n", 0, at) + 1
     if names.allowed(name, value):
         yield Candidate(name, value, "", line, part_at(line, parts, kind), "script")

@@ -200,7 +200,8 @@ def _kept_packages(kept: Any) -> tuple[str, ...]:
 def _kept_source(kept: Any) -> Source:
     declared, named, imports, local, hydra, parsed, trains, classes = kept
     return Source(
-        _declared(declared), _said(named), _said(imports), tuple((_line(dots), _text(name)) for dots, name in local),
+        _declared(declared), _constants(named), _constants(imports),
+        tuple((_line(dots), _text(name)) for dots, name in local),
         (_maybe(hydra[0]), _maybe(hydra[1])) if hydra is not None else None, tuple(_text(name) for name in parsed),
         _line(trains), {_text(name): _declared(own) for name, own in classes.items()},
     )  # fmt: skip
@@ -213,7 +214,7 @@ def _declared(kept: Any) -> tuple[Declared, ...]:
     )
 
 
-def _said(kept: Any) -> tuple[Constant, ...]:
+def _constants(kept: Any) -> tuple[Constant, ...]:
     return tuple(Constant(_text(name), _text(value), _line(line)) for name, value, line in kept)
 
 

@@ -84,7 +84,7 @@ class _Program:
                 *of_config([*self._configs(), *(made.settings if made else ())], self._files),
                 *self._defaults(),
             ]
-        candidates += [*self._said(), *self._packages()]
+        candidates += [*self._own_words(), *self._packages()]
         yield from _one_framework(candidates)
 
     def _program(self) -> dict[str, Source]:
@@ -191,7 +191,7 @@ class _Program:
         keys = [names.known(each.name) for each in self._given if each.form == "override" and each.name in made.groups]
         return any(key is not None and key.name == candidate.name for key in keys)
 
-    def _said(self) -> Iterator[Candidate]:
+    def _own_words(self) -> Iterator[Candidate]:
         """Yield what the program itself has in so many words; what it imports may never be called."""
         for path, source in list(self._sources.items())[:1]:
             for each in source.said:

@@ -124,11 +124,11 @@ def allowed(name: str, value: str) -> bool:
     return masked(value) == value and masked("%s=%s" % (name, value)) == "%s=%s" % (name, value)
 
 
-def same(one: str, other: str) -> bool:
+def same(value: str, other: str) -> bool:
     """Return whether two values are one: 1e-4 and 0.0001 are."""
-    if one == other:
+    if value == other:
         return True
-    return bool(_NUMBER.fullmatch(one) and _NUMBER.fullmatch(other)) and float(one) == float(other)
+    return bool(_NUMBER.fullmatch(value) and _NUMBER.fullmatch(other)) and float(value) == float(other)
 
 
 def _whole(value: str) -> str | None:

@@ -53,7 +53,7 @@ def stale(record: Mapping[str, Any], now: Inputs, frameworks: Mapping[str, str |
     if not isinstance(then, dict):
         return ["the form of records"]
     current = as_table(now)
-    changes = [word for name, word in _WORDS.items() if _said(then, name) != current[name]]
+    changes = [word for name, word in _WORDS.items() if _recorded(then, name) != current[name]]
     if frameworks is not None and record.get("frameworks") != dict(frameworks):
         changes.append("the versions of the frameworks")
     return changes
@@ -72,7 +72,7 @@ _WORDS = {
 }
 
 
-def _said(inputs: Mapping[str, Any], name: str) -> Any:
+def _recorded(inputs: Mapping[str, Any], name: str) -> Any:
     """Return what a record says; one that was made before there was such an input says nothing else."""
     return inputs.get(name, Inputs._field_defaults.get(name))
 
@@ -177,7 +177,7 @@ def _changed(inputs: Mapping[str, Any], site: Site, revision: int, composition: 
         "composition": composition,
         "miniapps": miniapps_digest(),
     }
-    return [_WORDS[name] for name, value in now.items() if _said(inputs, name) != value]
+    return [_WORDS[name] for name, value in now.items() if _recorded(inputs, name) != value]
 
 
 def outdated(

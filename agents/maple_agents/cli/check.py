@@ -202,9 +202,9 @@ def _forecast(asked: Answer) -> Iterator[str]:
         return
     from ..forecast.remembered import line
 
-    said = line(asked)
-    if said:
-        yield printable(said)
+    sentence = line(asked)
+    if sentence:
+        yield printable(sentence)
 
 
 def _mapping(asked: Answer) -> Iterator[str]:
@@ -214,9 +214,9 @@ def _mapping(asked: Answer) -> Iterator[str]:
     if about(asked.submission.script or b""):
         from ..mapping.question import beside_rules, sentences
 
-        found = beside_rules(asked)
-        yield from (printable(f"map: {sentence}") for sentence in sentences(found, asked.name))
-        if found:
+        findings = beside_rules(asked)
+        yield from (printable(f"map: {sentence}") for sentence in sentences(findings, asked.name))
+        if findings:
             yield "help: maple map show draws which rank runs where"
 
 

@@ -139,8 +139,8 @@ def _files(shell: str) -> dict[str, str]:
     """Return the completion files that lie here: those of a checkout, else of the environment; {} where none does."""
     checkout = Path(__file__).parents[4] / "packaging" / "completion" / shell
     folder = checkout if checkout.is_dir() else Path(sys.prefix) / "share" / FOLDERS[shell]
-    found = {command: folder / (FILES[shell] % command) for command in COMMANDS}
-    return {command: str(path) for command, path in found.items() if path.is_file()}
+    paths = {command: folder / (FILES[shell] % command) for command in COMMANDS}
+    return {command: str(path) for command, path in paths.items() if path.is_file()}
 
 
 def start_file(shell: str) -> Path:

@@ -119,7 +119,7 @@ def run(words: Optional[Sequence[str]] = None, command: click.Command = maple, n
     given = list(sys.argv[1:] if words is None else words)
     code = _run(given, command, name)
 
-    told(["fix", *given] if command is not maple else given)
+    tell_news(["fix", *given] if command is not maple else given)
     return code
 
 
@@ -134,7 +134,7 @@ def _run(words: Sequence[str], command: click.Command, name: str) -> int:
     except (click.Abort, KeyboardInterrupt):
         return 130
     except click.ClickException as error:
-        _told(error, command, name, words)
+        _say_wrong(error, command, name, words)
         return error.exit_code
     except OSError as error:
         return _unheard() if _is_broken_pipe(error) else _failed(error)
@@ -144,7 +144,7 @@ def _run(words: Sequence[str], command: click.Command, name: str) -> int:
         return _failed(error)
 
 
-def _told(error: click.ClickException, command: click.Command, name: str, words: Sequence[str]) -> None:
+def _say_wrong(error: click.ClickException, command: click.Command, name: str, words: Sequence[str]) -> None:
     """Say what a command could not do; a group called without a command shows its help instead."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()  # the error of that name is younger than the oldest click we run on
@@ -195,17 +195,17 @@ def _unheard() -> int:
 SECONDS = 0.1  # that the service has for its answer
 
 
-def told(words: list[str], environ: Mapping[str, str] = os.environ) -> None:
+def tell_news(words: list[str], environ: Mapping[str, str] = os.environ) -> None:
     """Say it on stderr, where both outputs are a terminal. Raises nothing; who does not answer in time says nothing."""
     if not _is_read(words, environ):
         return
     for line in (_line, _alarms):
         try:
-            said = line(words)
+            sentence = line(words)
         except Exception:  # what was asked for is done; this was not asked for
             continue
-        if said:
-            print("\n".join(on_screen(said)), file=sys.stderr, flush=True)
+        if sentence:
+            print("\n".join(on_screen(sentence)), file=sys.stderr, flush=True)
 
 
 def _is_read(words: list[str], environ: Mapping[str, str]) -> bool:

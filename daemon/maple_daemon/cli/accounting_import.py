@@ -108,8 +108,8 @@ def _import(store: Store, form: str, path: str, since: float, uid_of: Callable[[
         except NoAccounting as error:
             raise of_another_form(path, error) from None
     if lost:
-        said = (path, len(lost), lost[0])
-        click.echo("note: %s: %d lines could not be read, the first is line %d" % said, err=True)
+        first = (path, len(lost), lost[0])
+        click.echo("note: %s: %d lines could not be read, the first is line %d" % first, err=True)
     return taken._replace(unread=len(lost))
 
 

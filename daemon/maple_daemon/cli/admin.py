@@ -68,8 +68,8 @@ def admin() -> None:
     """
 
 
-for one in COMMANDS:  # those of the service's memory
-    admin.add_command(one)
+for command in COMMANDS:  # those of the service's memory
+    admin.add_command(command)
 admin.add_command(corrections)
 admin.add_command(docs)
 admin.add_command(replay)

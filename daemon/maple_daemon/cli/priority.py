@@ -219,10 +219,10 @@ def _counted(number: int, what: str) -> str:
 
 
 def _settings_file(path: str) -> str:
-    found = path or daemon_toml(meant()) or (ETC if os.path.exists(ETC) else "")
-    if not found:
+    file = path or daemon_toml(meant()) or (ETC if os.path.exists(ETC) else "")
+    if not file:
         raise Complaint("no daemon.toml is known", "name it with --config, or the installation with --prefix")
-    return os.path.abspath(found)
+    return os.path.abspath(file)
 
 
 def _queue() -> "SlurmQueue":

@@ -90,7 +90,7 @@ def lint(names: Sequence[str], use: bool) -> None:
             _load(name)
         except (OSError, ValueError) as error:
             wrong = True
-            click.echo(_said(error))
+            click.echo(_one_line(error))
         else:
             click.echo("%s: ok" % name)
     if wrong:
@@ -138,7 +138,7 @@ def init(site_id: str, output: Path | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print what the snapshot holds.")
 def show(site: str, as_json: bool) -> None:
     """Show what a rule knows of a site, and from which sources. A question mark stands for what is not known."""
-    described = _found(site)
+    described = _site(site)
     if as_json:
         json_output.echo(write(described))
     else:
@@ -153,8 +153,8 @@ def show(site: str, as_json: bool) -> None:
 @_TARGET[1]
 def diff(site: str, other: str | None, to: Path | None, prefix: Path | None) -> None:
     """Show fact by fact how the snapshot in force differs from a site file, or one site from another. Exit 1 if so."""
-    new = _found(site if other is None else other)
-    old = _in_force(_target(to, prefix)) if other is None else _found(site)
+    new = _site(site if other is None else other)
+    old = _in_force(_target(to, prefix)) if other is None else _site(site)
     lines = differences(old, new)
     for line in lines:
         drawing.rows(line)
@@ -175,7 +175,7 @@ def apply(site: str, to: Path | None, prefix: Path | None) -> None:
 
     With --to FILE it becomes that snapshot, and the one before is kept beside it (.last).
     """
-    described, where = _found(site), None if to else _installation(prefix)
+    described, where = _site(site), None if to else _installation(prefix)
     if where is None:
         target = _target(to, prefix)
         changed = snapshot.save(described, target)
@@ -290,27 +290,27 @@ def _path(name: str) -> str:
     return name if name.endswith(".toml") or os.sep in name else sites.path(name)
 
 
-def _found(name: str) -> Site:
+def _site(name: str) -> Site:
     """Return the site, or end with every mistake of its file."""
     try:
         return _load(name)
     except Mistakes as error:
-        click.echo(_said(error), err=True)
+        click.echo(_one_line(error), err=True)
         raise SystemExit(1) from None
     except OSError as error:
-        raise Complaint(_said(error), "name a site file that you can read, or an id of maple site list") from None
+        raise Complaint(_one_line(error), "name a site file that you can read, or an id of maple site list") from None
     except ValueError as error:
-        raise Complaint(_said(error), "") from None
+        raise Complaint(_one_line(error), "") from None
 
 
 def _in_force(target: Path) -> Site:
     try:
         return snapshot.load(target)
     except (OSError, ValueError) as error:
-        raise click.ClickException(_said(error)) from None
+        raise click.ClickException(_one_line(error)) from None
 
 
-def _said(error: OSError | ValueError) -> str:
+def _one_line(error: OSError | ValueError) -> str:
     if isinstance(error, OSError) and error.filename:
         return "%s: %s" % (error.filename, error.strerror)
     return str(error)

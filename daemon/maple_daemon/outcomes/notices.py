@@ -195,13 +195,13 @@ class Alarms:
         """Return the line that tells a user of his alarms, b"" for none; he will not be told of them again."""
         held = self._held.get(uid, Held())
         try:
-            found = line(held.waiting)
+            sentence = line(held.waiting)
         except Exception as error:  # an answer does not depend on what else there is to tell
             log().error("not told of alarms", why=cause(error))
             return b""
         if held.waiting:
             self._held[uid] = Held((), (*held.told, *((alarm.job, alarm.kind) for alarm in held.waiting)))
-        return terminal.of_jobs(found.removeprefix("maple: ")) if found else b""
+        return terminal.of_jobs(sentence.removeprefix("maple: ")) if sentence else b""
 
     def heard(self, ends: Iterable[Outcome]) -> None:
         """Jobs have ended: what was odd of them is odd no more."""

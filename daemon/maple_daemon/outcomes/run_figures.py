@@ -53,7 +53,7 @@ def _seconds(text: str) -> float | None:
     return whole(text) or quantities.printed(text)
 
 
-def _told(ids: Sequence[str]) -> Sequence[Run]:
+def _from_scheduler(ids: Sequence[str]) -> Sequence[Run]:
     """Return what the scheduler tells; what asks it is loaded only then."""
     from maple_agents.forecast.sources import of_jobs
 
@@ -63,7 +63,7 @@ def _told(ids: Sequence[str]) -> Sequence[Run]:
 class Figures:
     """Jobs that have ended and whose memory nobody told, until the scheduler is asked. *ask*: of jobs, by their ids."""
 
-    def __init__(self, ask: Callable[[Sequence[str]], Sequence[Run]] = _told) -> None:
+    def __init__(self, ask: Callable[[Sequence[str]], Sequence[Run]] = _from_scheduler) -> None:
         self._ask, self._said = ask, ""
         self._waiting: dict[tuple[str, int], None] = {}
         self._lock = threading.Lock()

@@ -149,13 +149,13 @@ def _expanded(pattern: str, signs: Mapping[str, str]) -> str:
     """Return the path, "" where a sign in it is not known."""
     unknown = False
 
-    def one(match: re.Match[str]) -> str:
+    def sign_value(match: re.Match[str]) -> str:
         nonlocal unknown
         value = signs.get(match[2])
         unknown = unknown or value is None
         return (value or "").rjust(min(10, int(match[1] or 0)), "0") if match[2] in "jAa" else value or ""
 
-    path = re.sub(r"%(\d{0,2})([A-Za-z%])", one, pattern, flags=re.ASCII)
+    path = re.sub(r"%(\d{0,2})([A-Za-z%])", sign_value, pattern, flags=re.ASCII)
     return "" if unknown else path
 
 

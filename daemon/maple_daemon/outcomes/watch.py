@@ -243,9 +243,9 @@ class Watching:
         assert self._keeper is not None
         while not self._stopping:
             await asyncio.sleep(run_figures.REST)
-            found = await asyncio.to_thread(self._figures.ask)
-            if found:
-                await self._keeper.ask(lambda store, found=found: store.keep_runs(found), STORE_SECONDS)  # type: ignore[misc]
+            runs = await asyncio.to_thread(self._figures.ask)
+            if runs:
+                await self._keeper.ask(lambda store, runs=runs: store.keep_runs(runs), STORE_SECONDS)  # type: ignore[misc]
 
 
 def trusted(users: Iterable[str]) -> frozenset[int]:

@@ -40,12 +40,12 @@ class Knowledge:
 
     def last_runs(self) -> dict[str, dict[str, float]]:
         """Return the seconds of the last run of each job, by the names of user and job."""
-        found: dict[str, dict[str, float]] = {}
+        seconds: dict[str, dict[str, float]] = {}
         names: dict[int, str] = {}
         for uid, run in self._store.last_runs(MOST_JOBS):
             user = names.setdefault(uid, _user(uid))
-            found.setdefault(user, {})[run.asked.name] = run.seconds
-        return found
+            seconds.setdefault(user, {})[run.asked.name] = run.seconds
+        return seconds
 
     def _asked(self, waiting: Waiting) -> Forecast | NoForecast:
         runs: Iterable[Run] = self._store.runs(waiting.uid, waiting.name)

@@ -79,9 +79,9 @@ def points_written(path: Path) -> dict[str, int]:
     """Return the jobs that have points of ours, {} where nothing, or nothing that can be read, is written."""
     try:
         with open(path, "rb") as file:
-            told = json.loads(file.read(MOST_WRITTEN))
+            table = json.loads(file.read(MOST_WRITTEN))
     except (OSError, ValueError):
         return {}
-    if not isinstance(told, dict):
+    if not isinstance(table, dict):
         return {}
-    return {job: points for job, points in told.items() if isinstance(points, int) and job.isdigit()}
+    return {job: points for job, points in table.items() if isinstance(points, int) and job.isdigit()}

@@ -31,13 +31,13 @@ _SUMS = (
 )
 
 
-def keep(run: Runner, told: Sequence[tuple[int, Run]]) -> int:
+def keep(run: Runner, runs: Sequence[tuple[int, Run]]) -> int:
     """Keep runs at once; where one has no form in the store, each by itself, and return how many were kept."""
     try:
-        run.change(Change(_INSERT, [_row(uid, one) for uid, one in told]))
+        run.change(Change(_INSERT, [_row(uid, ended) for uid, ended in runs]))
     except NotKept:
-        return 0 if len(told) == 1 else sum(keep(run, [one]) for one in told)
-    return len(told)
+        return 0 if len(runs) == 1 else sum(keep(run, [ended]) for ended in runs)
+    return len(runs)
 
 
 def of_user(run: Runner, uid: int, name: str, limit: int) -> list[Run]:

@@ -66,7 +66,7 @@ class SqliteRunner:
         self.path, self._mends = path, mends
         self._lock = threading.Lock()
         with _OPENING:
-            with _told(path):
+            with _complaints(path):
                 self.file = _private(path, create)
                 _close_earlier(path, self.file)
                 self._connection = sqlite3.connect(path, timeout=WAIT, check_same_thread=False)
@@ -114,10 +114,10 @@ class SqliteRunner:
 
     def backup(self, path: str) -> None:
         """Write a whole copy while others may write; a copy that is not whole is removed."""
-        with _told(path):
+        with _complaints(path):
             _made(path)
         try:
-            with self._working(), _told(path), contextlib.closing(sqlite3.connect(path)) as to:
+            with self._working(), _complaints(path), contextlib.closing(sqlite3.connect(path)) as to:
                 self._connection.backup(to)
         except BaseException:
             os.unlink(path)
@@ -134,7 +134,7 @@ class SqliteRunner:
     def _working(self, first: bool = False) -> Iterator[None]:
         """Hold the connection; what goes wrong is a `StoreError`, and a file that has lost its name is not used."""
         try:
-            with self._lock, _told(self.path):
+            with self._lock, _complaints(self.path):
                 if not first and _identity(self.path) != self.file:
                     raise StoreError("%s: was removed or replaced while it was open" % self.path)
                 yield
@@ -236,7 +236,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 @contextlib.contextmanager
-def _told(path: str) -> Iterator[None]:
+def _complaints(path: str) -> Iterator[None]:
     """Raise what SQLite and the disk complain of as `StoreError`, in one line."""
     try:
         yield

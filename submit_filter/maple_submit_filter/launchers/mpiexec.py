@@ -289,8 +289,8 @@ def spots(shape: StepShape, shell: Shell, line: Optional[Link] = None) -> List[P
 def _in_turn(link: Link) -> bool:
     """Return whether Open MPI deals the ranks to the nodes in turn: what it ranks by is what it maps by (mpirun(1))."""
     ranked, mapped = link.option("rank-by"), link.option("map-by")
-    said = ranked if ranked is not None else mapped
-    value = said.value.raw if said is not None and said.value is not None else b""
+    policy = ranked if ranked is not None else mapped
+    value = policy.value.raw if policy is not None and policy.value is not None else b""
     return value.split(b":")[0] == b"node" or link.option("bynode") is not None
 
 

@@ -82,7 +82,7 @@ def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
         held += [(taken[-1][0], str(loss)) for loss in losses]
         whole = False
     elif losses:
-        taken[-1] = (taken[-1][0], _told(taken[-1][1], losses))
+        taken[-1] = (taken[-1][0], _as_offer(taken[-1][1], losses))
     cured = {code for code, _ in taken} if whole else set()
     left = tuple(fromkey for fromkey in dict.fromkeys(held) if fromkey[0] not in cured)
     return Repair(state, whole, tuple(taken), tuple(dict.fromkeys(because)), left)
@@ -177,7 +177,7 @@ def _keeping_worlds(
     return fix, after, losses
 
 
-def _told(fix: Fix, losses: Tuple[Loss, ...]) -> Fix:
+def _as_offer(fix: Fix, losses: Tuple[Loss, ...]) -> Fix:
     """Return a fix that says what it makes of the worlds, which is not for Maple to decide."""
     return fix._replace(safety=Safety.ASK, says=fix.says + " (" + "; ".join(map(str, losses)) + ")")
 

@@ -281,11 +281,11 @@ def _takes_alone(name: str, old: Setting, new: Setting, start: State, site: Site
     row = next((row for row in site.partitions if (row.selector, row.name.encode()) == (name, old.value)), None)
     if row is None or row.routed or not row.sure or not nodes or not seconds or takes(row, nodes, seconds):
         return False
-    found = [other for other in alike(site, row) if takes(other, nodes, seconds) and not has_a_price(other)]
+    fitting = [other for other in alike(site, row) if takes(other, nodes, seconds) and not has_a_price(other)]
     if not for_a_purpose(row):
-        found = [other for other in found if not for_a_purpose(other)]
-    pays = all((other.account_ending, for_a_purpose(other)) == (row.account_ending, False) for other in found)
-    return pays and [other.name.encode() for other in found] == [new.value]
+        fitting = [other for other in fitting if not for_a_purpose(other)]
+    pays = all((other.account_ending, for_a_purpose(other)) == (row.account_ending, False) for other in fitting)
+    return pays and [other.name.encode() for other in fitting] == [new.value]
 
 
 def _seconds(job: Job) -> Optional[int]:

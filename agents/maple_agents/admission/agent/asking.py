@@ -74,18 +74,18 @@ def options(script: str) -> tuple[str, ...]:
 def written(found: Found) -> str:
     """Return it as JSON."""
     claims = [[*claim, key] for claim, key in found.claims]
-    told = {"claims": claims, "silent": found.silent, "files": found.files, "options": found.options}
-    return json.dumps(told, sort_keys=True)
+    table = {"claims": claims, "silent": found.silent, "files": found.files, "options": found.options}
+    return json.dumps(table, sort_keys=True)
 
 
 def read(text: str) -> Found:
     """Return what was written, nothing where it is no such text."""
     try:
-        told = json.loads(text)
+        table = json.loads(text)
         claims = tuple((Claim(str(name), str(value), str(file), int(line)), str(key))
-                       for name, value, file, line, key in told["claims"])  # fmt: skip
-        files = {str(path): str(digest) for path, digest in told["files"].items()}
-        return Found(claims, tuple(map(str, told["silent"])), files, tuple(map(str, told["options"])))
+                       for name, value, file, line, key in table["claims"])  # fmt: skip
+        files = {str(path): str(digest) for path, digest in table["files"].items()}
+        return Found(claims, tuple(map(str, table["silent"])), files, tuple(map(str, table["options"])))
     except (ValueError, TypeError, KeyError, AttributeError):
         return Found()
 
@@ -129,6 +129,8 @@ def ask(
         return Answer(tuple(claim for claim, _ in still(before, folder)), (), 0, before)
     samples = [sample(model, folder, wanted, limit) for _ in range(SAMPLES)]
     claims = believed([each.claims for each in samples], folder.seen, wanted)
-    found = findings(claims, wanted, before, folder, script)
+    memory = findings(claims, wanted, before, folder, script)
     wrong = tuple(dict.fromkeys(each.wrong for each in samples if each.wrong))
-    return Answer(tuple(claim for claim, _ in found.claims), wanted, sum(each.asked for each in samples), found, wrong)
+    return Answer(
+        tuple(claim for claim, _ in memory.claims), wanted, sum(each.asked for each in samples), memory, wrong
+    )

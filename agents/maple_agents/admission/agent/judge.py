@@ -80,14 +80,14 @@ _OF_CODE = (
 
 def believed(samples: Sequence[Sequence[Claim]], lines: Lines, asked: Iterable[str]) -> tuple[Claim, ...]:
     """Return the claims that stand, one for each name that was *asked*; none where two different ones would."""
-    found = []
+    right = []
     for name in asked:
         claims = [claim for each in samples for claim in _of(each, name)]
         agreed = [claim for claim in claims if sum(_is_same(claim, other) for other in claims) >= AGREE]
         standing = [claim for claim in agreed if is_right(claim, lines)]
         if standing and all(same(claim.value, standing[0].value) for claim in standing):
-            found.append(standing[0])
-    return tuple(found)
+            right.append(standing[0])
+    return tuple(right)
 
 
 def is_right(claim: Claim, lines: Lines) -> bool:
@@ -108,10 +108,10 @@ def settings(claim: Claim, lines: Lines) -> list[tuple[str, str]]:
     if not claim.file.lower().endswith(_OF_CODE) or not 1 <= claim.line <= len(file):
         return []
     text = _code(claim.file, file, claim.line)
-    found = [match for form in (_GIVEN, _DECLARED) for match in form.finditer(text)]
-    if claim.file.endswith(".json") or not found:
-        found += [match for piece in _pieces(text) if (match := _SET.search(piece))]
-    return [(match["key"], match["value"]) for match in found]
+    matches = [match for form in (_GIVEN, _DECLARED) for match in form.finditer(text)]
+    if claim.file.endswith(".json") or not matches:
+        matches += [match for piece in _pieces(text) if (match := _SET.search(piece))]
+    return [(match["key"], match["value"]) for match in matches]
 
 
 def _of(claims: Sequence[Claim], name: str) -> list[Claim]:
@@ -120,8 +120,8 @@ def _of(claims: Sequence[Claim], name: str) -> list[Claim]:
     return own[:1] if len({claim.value for claim in own}) == 1 else []
 
 
-def _is_same(one: Claim, other: Claim) -> bool:
-    return same(one.value, other.value) and (one.file, one.line) == (other.file, other.line)
+def _is_same(claim: Claim, other: Claim) -> bool:
+    return same(claim.value, other.value) and (claim.file, claim.line) == (other.file, other.line)
 
 
 def _is_possible(claim: Claim) -> bool:

@@ -106,13 +106,13 @@ def sample(model: Model, folder: Folder, names: Sequence[str], limit: Limit) -> 
     messages = [Message("system", _ABOUT), Message("user", "Find: %s" % ", ".join(names))]
     for turn in range(1, MOST_TURNS + 1):
         try:
-            said: Any = model.answer(messages, schema(names), limit)
+            reply: Any = model.answer(messages, schema(names), limit)
         except ModelError as error:
             return Sample((), turn, str(error))
-        if said["action"] == "answer":
-            return Sample(tuple(_claim(one) for one in said["values"]), turn)
-        messages.append(Message("assistant", json.dumps({key: said[key] for key in ("thought", "action", "path")})))
-        messages.append(Message("user", json.dumps({"observation": _observed(folder, said["action"], said["path"])})))
+        if reply["action"] == "answer":
+            return Sample(tuple(_claim(value) for value in reply["values"]), turn)
+        messages.append(Message("assistant", json.dumps({key: reply[key] for key in ("thought", "action", "path")})))
+        messages.append(Message("user", json.dumps({"observation": _observed(folder, reply["action"], reply["path"])})))
     return Sample((), MOST_TURNS, "it did not come to an answer")
 
 
@@ -145,5 +145,5 @@ def _observed(folder: Folder, action: str, path: str) -> str:
     return folder.read(path) or "this file is not there, or may not be read"
 
 
-def _claim(told: dict[str, Any]) -> Claim:
-    return Claim(told["name"], told["value"].strip(), told["file"], told["line"])
+def _claim(value: dict[str, Any]) -> Claim:
+    return Claim(value["name"], value["value"].strip(), value["file"], value["line"])

@@ -85,8 +85,8 @@ def records(version: str = "", job: str = "", limit: int = MOST) -> list[Record]
 
 def told_runs(name: str, limit: int, seconds: float = SECONDS) -> list[dict[str, Any]]:
     """Return what one's own ended jobs asked for and used, of one name or of all, the newest first. Raises as `ask`."""
-    found = ask({"ask": "runs", "name": name, "limit": limit}, seconds=seconds)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    rows = ask({"ask": "runs", "name": name, "limit": limit}, seconds=seconds)
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 # What came of an offer. The service has answered before the user is asked; the front's own audit line comes after.

@@ -164,16 +164,16 @@ def _of_agent(version: "Version", asks: bool) -> list[Row]:
         choice = choose() if asks else None
         if asks and choice is None:
             click.echo("maple: no model is configured (MAPLE_MODEL, or model.toml)", err=True)
-        found = ask(choice.model if choice else None, version.cwd, script, known, before,
+        answer = ask(choice.model if choice else None, version.cwd, script, known, before,
                     *([choice.limit] if choice else []))  # fmt: skip
     except ModelError as error:
         click.echo("maple: %s" % error, err=True)
         return []
-    for why in found.wrong:
+    for why in answer.wrong:
         click.echo("maple: %s" % printable(why), err=True)
-    if found.found != before:
-        _keep(path, found.found)
-    return [_row(claim.name, claim.value, claim.file, claim.line, "model") for claim in found.claims
+    if answer.found != before:
+        _keep(path, answer.found)
+    return [_row(claim.name, claim.value, claim.file, claim.line, "model") for claim in answer.claims
             if claim.name not in known]  # fmt: skip
 
 
@@ -196,7 +196,7 @@ def _kept(path: str) -> "Found":
         return Found()
 
 
-def _keep(path: str, found: "Found") -> None:
+def _keep(path: str, memory: "Found") -> None:
     """Write it for oneself alone, whole or not at all; what cannot be kept is asked for again."""
     from maple_agents.admission.agent.asking import written
 
@@ -206,7 +206,7 @@ def _keep(path: str, found: "Found") -> None:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         handle, draft = tempfile.mkstemp(dir=os.path.dirname(path))
         with open(handle, "w", encoding="utf-8") as file:
-            file.write(written(found))
+            file.write(written(memory))
         os.replace(draft, path)
 
 

@@ -91,9 +91,9 @@ def show(job: "Job", limit: int, why: bool) -> None:
     counted = "%s, %s" % (_count(len(job.versions), "version"), _count(_submitted(_records(job)), "submission"))
     where = printable(job.newest.path or job.newest.cwd)
     _echo("%s  %s  %s" % (click.style(printable(job.newest.name), bold=True), where, counted))
-    said = _forecast(job)
-    if said:
-        _echo("  " + said)
+    forecast = _forecast(job)
+    if forecast:
+        _echo("  " + forecast)
     for at, version in enumerate(job.versions[:limit]):
         last = at == len(job.versions) - 1
         _echo(_head(version, job, at))

@@ -117,7 +117,7 @@ def _jobs(watch: bool, every: int, question: Optional[str], as_json: bool) -> in
         from .watch import Facts, watched_jobs
 
         facts = Facts(_running)
-        return watched_jobs(lambda: [_read(one) for one in facts.get()], every)
+        return watched_jobs(lambda: [_read(logs) for logs in facts.get()], every)
     progresses = running()
     with printing():
         if as_json:
@@ -137,20 +137,20 @@ def _jobs(watch: bool, every: int, question: Optional[str], as_json: bool) -> in
 
 def running() -> "list[Progress]":
     """Return how far each running job of the caller's is. Raises `Complaint`."""
-    return [_read(one) for one in _running()]
+    return [_read(logs) for logs in _running()]
 
 
 def _running() -> "list[JobLogs]":
     from ...progress.job_logs import MOST_JOBS, of_job
     from ...progress.job_logs import running as jobs_that_run
 
-    found = []
+    logs = []
     for job in jobs_that_run()[:MOST_JOBS]:
         try:
-            found.append(of_job(job.id))
+            logs.append(of_job(job.id))
         except Complaint:  # it ended a moment ago, or is of another part of an array
             continue
-    return found
+    return logs
 
 
 def _found(job: Optional[str], logs: tuple[str, ...]) -> "JobLogs":
@@ -180,8 +180,8 @@ def _shown(state: "Progress", question: Optional[str], as_json: bool) -> None:
 
     if question:
         chosen = question if question in QUESTIONS else _meant(question, state)
-        told = answer(state, chosen)
-        json_output.echo(told if chosen == question else {**told, "asked": question})
+        reply = answer(state, chosen)
+        json_output.echo(reply if chosen == question else {**reply, "asked": question})
     elif as_json:
         json_output.echo(whole(state))
     else:

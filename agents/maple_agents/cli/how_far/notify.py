@@ -55,9 +55,9 @@ class Notice:
 
     def _start(self, progress: Progress, alarm: Alarm) -> None:
         says = shown(alarm.says)
-        said = {"MAPLE_JOB": progress.run.job, "MAPLE_ALARM": alarm.kind, "MAPLE_SAYS": says}
+        variables = {"MAPLE_JOB": progress.run.job, "MAPLE_ALARM": alarm.kind, "MAPLE_SAYS": says}
         if self._wish.command:
-            self._run(["/bin/sh", "-c", self._wish.command], said, b"")
+            self._run(["/bin/sh", "-c", self._wish.command], variables, b"")
         if self._wish.mail:
             program = shutil.which("sendmail", path=SENDMAIL)
             self._run([program or "sendmail", "-i", "--", self._wish.mail], {}, letter(self._wish.mail, progress, says))
@@ -99,14 +99,14 @@ def wish(environ: Mapping[str, str] = os.environ) -> Wish:
     if facts.st_uid != os.geteuid() or stat.S_IMODE(facts.st_mode) & 0o022:
         raise Complaint("%s: others can write it" % path, "chmod go-w %s" % path)
     try:
-        found = tomllib.loads(source.decode("utf-8")).get("notify", {})
+        table = tomllib.loads(source.decode("utf-8")).get("notify", {})
     except ValueError as error:
         raise Complaint("%s: not TOML: %s" % (path, error), "see man maple-progress") from error
-    return _checked(found, path)
+    return _checked(table, path)
 
 
-def _checked(found: object, path: str) -> Wish:
-    table = found if isinstance(found, dict) else {"": found}
+def _checked(wanted: object, path: str) -> Wish:
+    table = wanted if isinstance(wanted, dict) else {"": wanted}
     for name, value in table.items():
         if name not in Wish._fields:
             raise Complaint("%s: [notify] has no %s" % (path, name or "such value"), "there are command and mail")

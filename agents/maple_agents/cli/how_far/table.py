@@ -84,10 +84,10 @@ def listed(progresses: Sequence[Progress]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = []
     for at, cells in enumerate(rows):
-        told = "  ".join(cell.ljust(width) for cell, width in zip(cells[:-1], widths))
+        line = "  ".join(cell.ljust(width) for cell, width in zip(cells[:-1], widths))
         last = red(cells[-1]) if at and cells[-1] else cells[-1]
-        fits = len(told) + 2 + len(cells[-1]) <= most
-        lines += [(told + "  " + last).rstrip()] if fits else [told.rstrip(), *drawing.fitted("  " + last)]
+        fits = len(line) + 2 + len(cells[-1]) <= most
+        lines += [(line + "  " + last).rstrip()] if fits else [line.rstrip(), *drawing.fitted("  " + last)]
     return lines
 
 

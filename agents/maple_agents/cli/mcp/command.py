@@ -63,17 +63,17 @@ def answered(tool: Tool, given: Given, may_write: bool) -> Json:
     """Return the answer to a call: what the command prints as JSON, else the line that says why it has none."""
     wrong = _wrong(tool.schema(may_write), given)
     if wrong:
-        return _said("maple: " + wrong, failed=True)
+        return _content("maple: " + wrong, failed=True)
     try:
         call = tool.call(given)
     except Complaint as error:
-        return _said("maple: " + error.format_message(), failed=True)
+        return _content("maple: " + error.format_message(), failed=True)
     out, err = run(call)
     try:
         answer = json.loads(out)
     except ValueError:
-        return _said(err.strip() or "maple: there is no answer", failed=True)
-    return {**_said(json.dumps(answer)), "structuredContent": answer}
+        return _content(err.strip() or "maple: there is no answer", failed=True)
+    return {**_content(json.dumps(answer)), "structuredContent": answer}
 
 
 def _wrong(schema: dict[str, object], given: Given) -> str:
@@ -84,7 +84,7 @@ def _wrong(schema: dict[str, object], given: Given) -> str:
     return "; ".join(f"{'.'.join(map(str, error.path)) or 'arguments'}: {error.message}" for error in errors[:3])
 
 
-def _said(text: str, failed: bool = False) -> dict[str, Any]:
+def _content(text: str, failed: bool = False) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "isError": failed}
 
 

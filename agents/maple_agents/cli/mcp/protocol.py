@@ -63,7 +63,7 @@ def _replies(server: Server, line: bytes | None) -> Json | list[Json] | None:
     if message is None:
         return _error(None, UNREAD, "this is no JSON of at most %d bytes" % LONGEST)
     if isinstance(message, list) and message:
-        return [reply for one in message if (reply := _reply(server, one)) is not None] or None
+        return [reply for each in message if (reply := _reply(server, each)) is not None] or None
     return _reply(server, message)
 
 

@@ -100,12 +100,12 @@ def _new(given: Given) -> Call:
 def _fix(given: Given) -> Call:
     logs = [word for path in given.get("logs", ()) for word in _option("log", path)]
     names = {"path": "script", "site": "site", "state": "state", "exit_code": "exit-code"}
-    told = [word for name, option in names.items() for word in _option(option, given.get(name))]
+    options = [word for name, option in names.items() for word in _option(option, given.get(name))]
     job = (given["job"],) if "job" in given else ()
     behind = _behind(given)
     if behind and not job:
         raise Complaint("options want a job", "say job as well")
-    return Call(("fix", "--json", *logs, *told, *(["--apply"] if given.get("apply") else []), *job, *behind))
+    return Call(("fix", "--json", *logs, *options, *(["--apply"] if given.get("apply") else []), *job, *behind))
 
 
 def _progress(given: Given) -> Call:

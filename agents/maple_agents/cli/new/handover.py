@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 def unread(asked: Wanted, as_json: bool) -> int:
     """Say what was not understood, and write nothing."""
-    return _told(asked, Lacking(()), as_json, page.unread(asked))
+    return _say_lacking(asked, Lacking(()), as_json, page.unread(asked))
 
 
 def missing(asked: Wanted, lacks: Lacking, as_json: bool) -> int:
     """Say what is missing, and write nothing."""
-    return _told(asked, lacks, as_json, page.missing(lacks))
+    return _say_lacking(asked, lacks, as_json, page.missing(lacks))
 
 
-def _told(asked: Wanted, lacks: Lacking, as_json: bool, lines: Iterable[str]) -> int:
+def _say_lacking(asked: Wanted, lacks: Lacking, as_json: bool, lines: Iterable[str]) -> int:
     if as_json:
         json_output.echo(lacking(asked, lacks))
         return 3

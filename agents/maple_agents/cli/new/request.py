@@ -168,7 +168,7 @@ def _unread(text: str, asked: "Asked", slots: Slots, cluster: "Cluster") -> "tup
     lost = unread(asked.left, own, cluster.site, _systems(cluster)) if asked.left else ()
     lost += tuple(missed(text, slots, lost, cluster.site))
     if languages.unknown(text):  # what a number counts there, nobody can say
-        lost = tuple(one._replace(stops=one.stops or any(map(str.isdigit, one.text))) for one in lost)
+        lost = tuple(word._replace(stops=word.stops or any(map(str.isdigit, word.text))) for word in lost)
     had = {slot.value for slot in slots.values()}
     wished = asked.wishes if not any(name in slots for name in _PLACES) else ()  # they choose the place
     lost = tuple(word for word in lost if word.slot not in _PLACES or word.value not in had)

@@ -37,7 +37,7 @@ def _clear(command: Callable[..., Any]) -> Callable[..., Any]:
     """Say what is wrong with a file in its own line, and what to do about it."""
 
     @wraps(command)
-    def told(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: Any, **kwargs: Any) -> Any:
         try:
             return command(*args, **kwargs)
         except (ValueError, OSError) as error:
@@ -45,7 +45,7 @@ def _clear(command: Callable[..., Any]) -> Callable[..., Any]:
             more = f" (and {len(lines) - 1} more: maple templates lint)" if len(lines) > 1 else ""
             raise Complaint(lines[0] + more) from error
 
-    return told
+    return run
 
 
 @templates.command("list")

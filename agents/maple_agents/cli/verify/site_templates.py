@@ -89,13 +89,13 @@ def _paradigm(name: str, site: Site, words: Sequence[str], layout: Layout) -> Ca
     from maple_agents.ask import verified_runs
     from maple_agents.verify.exchange.from_template import composed
 
-    made = composed(name, site.id, _said(name, site, words, layout))
+    made = composed(name, site.id, _slots(name, site, words, layout))
     why = verified_runs.outdated(site, name, made.revision, made.composition)
     asked = submission("-", made.script, words, site.scheduler)
     return Case(name, asked, site, name, made.revision, made.composition, made.mini_app, why)
 
 
-def _said(name: str, site: Site, words: Sequence[str], layout: Layout) -> "Slots":
+def _slots(name: str, site: Site, words: Sequence[str], layout: Layout) -> "Slots":
     """Return what is said of the job: by the words first, then by the options."""
     from maple_submit_filter.answer.decision import understood
 

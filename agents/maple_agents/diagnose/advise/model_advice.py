@@ -59,7 +59,7 @@ def advised(
         return diagnosis
     candidates = _candidates(diagnosis, digest, decision, known, nearest)
     try:
-        choice = _said(model, diagnosis, decision, lines, candidates, diagnosis.cited, limit)
+        choice = _choice(model, diagnosis, decision, lines, candidates, diagnosis.cited, limit)
     except ModelError as error:
         tell("%s; diagnosed without it" % error)
         return diagnosis
@@ -98,7 +98,7 @@ def _fixes(
         yield "c%d-fix%d" % (number, place), cure
 
 
-def _said(
+def _choice(
     model: Model, diagnosis: Diagnosis, decision: Decision | None, lines: Shown, candidates: Sequence[Candidate],
     cited: Sequence[Cited], limit: Limit,
 ) -> Mapping[str, Any]:  # fmt: skip

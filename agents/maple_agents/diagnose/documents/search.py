@@ -144,17 +144,17 @@ def cited(diagnosis: Diagnosis, library: Library | None = None) -> tuple[Cited, 
     if diagnosis.causes[0].cause == "none":
         return ()
     library = installed() if library is None else library
-    passage = library.fitting(question(diagnosis), " ".join(_said(diagnosis))) if len(library) else None
+    passage = library.fitting(question(diagnosis), " ".join(_log_words(diagnosis))) if len(library) else None
     return (_cited(*passage),) if passage is not None else ()
 
 
 def question(diagnosis: Diagnosis) -> str:
     """Return what is searched: the cause, and what the log said of it."""
-    first, lines = diagnosis.causes[0], _said(diagnosis)
+    first, lines = diagnosis.causes[0], _log_words(diagnosis)
     return " ".join([first.cause.replace("_", " "), first.says, *lines] if first.cause != "unknown" else lines)
 
 
-def _said(diagnosis: Diagnosis) -> list[str]:
+def _log_words(diagnosis: Diagnosis) -> list[str]:
     return [evidence.text[:200] for evidence in (diagnosis.causes[0].evidence or diagnosis.excerpt)[:3]]
 
 

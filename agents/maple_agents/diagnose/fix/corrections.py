@@ -62,7 +62,7 @@ def _interpreter(given: Given) -> Fix | None:
 
 def _output(given: Given) -> Fix | None:
     """Write output beside the script where its folder is not there, or in the folder that is nearly called so."""
-    if not given.own or given.facts.get("log.missing") is False and not _OPENING.search(_told(given)):
+    if not given.own or given.facts.get("log.missing") is False and not _OPENING.search(_evidence_text(given)):
         return None
     cwd = os.fsdecode(given.job.submission.cwd)
     edits: list[Edit] = []
@@ -80,7 +80,7 @@ def _output(given: Given) -> Fix | None:
     return Fix(tuple(edits), Safety.ASK, "output goes to a folder that is there") if edits else None
 
 
-def _told(given: Given) -> str:
+def _evidence_text(given: Given) -> str:
     return " ".join(evidence.text for evidence in given.cause.evidence)
 
 

@@ -39,14 +39,14 @@ def raw_id(facts: JobFacts) -> str:
 
 def _of_slurm(gathered: Gathered, facts: JobFacts, asked: Optional[Asked], values: Mapping[str, str]) -> None:
     out, err = facts.stdout, facts.stderr
-    said_out, said_err = _said(asked, "output"), _said(asked, "error")
+    said_out, said_err = _option(asked, "output"), _option(asked, "error")
     out = _without_signs(out, said_out, facts, values)
     err = _without_signs(err, said_err or said_out, facts, values)
     if out is None:
         out = said_out or ("slurm-%A_%a.out" if facts.index is not None else "slurm-%j.out")
     if err is None:
         err = said_err
-    if facts.restarts and (_said(asked, "open-mode") or "").startswith("a"):
+    if facts.restarts and (_option(asked, "open-mode") or "").startswith("a"):
         gathered.notes.append(
             "the job was started anew %d times; its output holds the earlier runs too" % facts.restarts
         )
@@ -75,7 +75,7 @@ def _without_signs(
 
 def _path(pattern: str, facts: JobFacts, values: Mapping[str, str], asked: Optional[Asked]) -> name_patterns.Path:
     pieces = name_patterns.slurm(pattern, values)
-    folder = _said(asked, "chdir") if not facts.work_dir else None
+    folder = _option(asked, "chdir") if not facts.work_dir else None
     return name_patterns.below(folder or facts.work_dir, pieces)
 
 
@@ -108,10 +108,10 @@ def _attributes(facts: JobFacts, asked: Optional[Asked]) -> dict[str, str]:
     usual = "%s.%%s%s%s" % (name.replace("%", "%%"), number[0] if number else "", task)
     return {
         "Job_Name": name,
-        "Output_Path": _said(asked, "output") or usual % "o",
-        "Error_Path": _said(asked, "error") or usual % "e",
-        "Join_Path": _said(asked, "join") or "n",
-        "Keep_Files": _said(asked, "keep") or "n",
+        "Output_Path": _option(asked, "output") or usual % "o",
+        "Error_Path": _option(asked, "error") or usual % "e",
+        "Join_Path": _option(asked, "join") or "n",
+        "Keep_Files": _option(asked, "keep") or "n",
         "Variable_List.PBS_O_WORKDIR": facts.work_dir,
     }
 
@@ -142,6 +142,6 @@ def _streams(gathered: Gathered, out: name_patterns.Path, err: Optional[name_pat
         gathered.output(out, "both", "output of the job")
 
 
-def _said(asked: Optional[Asked], name: str) -> Optional[str]:
+def _option(asked: Optional[Asked], name: str) -> Optional[str]:
     value = asked.settings.value(name) if asked is not None else None
     return os.fsdecode(value) if value else None

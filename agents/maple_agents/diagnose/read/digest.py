@@ -38,7 +38,7 @@ def read(logs: Sequence[LogFile], anchors: Sequence[bytes] = (), limits: Limits 
     for file in _with_ranks(logs):
         story = read_stream(file, search, limits)
         merged.add(story)
-        stories.append(_told(story))
+        stories.append(_lean(story))
     events = merged.events()
     return Digest(
         tuple(part.stream for part in stories), events, merged.dropped, _ranks(stories),
@@ -64,7 +64,7 @@ def _with_ranks(logs: Sequence[LogFile]) -> Iterator[LogFile]:
         yield replace(file, rank=int(match[1])) if match and several and file.rank is None else file
 
 
-def _told(story: Story) -> Story:
+def _lean(story: Story) -> Story:
     """Return *story* without what only its events needed."""
     story.units, story.more, story.moments = [], {}, []
     return story

@@ -163,7 +163,7 @@ def english(text: str) -> str:
         return text
     text = _LINE.sub(lambda match: ": line %s: " % next(filter(None, match.groups())), text)
     text = _died().sub(lambda match: match["before"] + str(match.lastgroup), text)
-    return _said().sub(lambda match: (": " if match["gap"] else "") + english_of()[match["said"]], text)
+    return _in_english().sub(lambda match: (": " if match["gap"] else "") + english_of()[match["said"]], text)
 
 
 @cache
@@ -180,7 +180,7 @@ def _died() -> re.Pattern[str]:
 
 
 @cache
-def _said() -> re.Pattern[str]:
+def _in_english() -> re.Pattern[str]:
     sentences = _any(english_of())
     return re.compile(rf"(?P<gap>\s: |：|(?<!:) (?=ist nicht gesetzt))?(?P<said>{sentences})(?:\.(?=\s*$))?(?![\w-])")
 

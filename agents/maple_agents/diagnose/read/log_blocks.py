@@ -45,14 +45,14 @@ class Opened:
         if self._fd < 0:
             return
         try:
-            yield from _whole_lines(self._decoded(limits), limits, self._told)
+            yield from _whole_lines(self._decoded(limits), limits, self._note)
         except (OSError, EOFError, zlib.error, ValueError) as error:
-            self._told("not read to its end: %s" % _reason(error))
+            self._note("not read to its end: %s" % _reason(error))
         finally:
             os.close(self._fd)
             self._fd = -1
 
-    def _told(self, what: str) -> None:
+    def _note(self, what: str) -> None:
         self.wrong = self.wrong or what
 
     def _decoded(self, limits: Limits) -> Iterator[Block]:
@@ -71,11 +71,11 @@ class Opened:
         while self.bytes < self.size:
             data = os.read(self._fd, min(limits.block, self.size - self.bytes))
             if not data:
-                self._told("became shorter while it was read")
+                self._note("became shorter while it was read")
                 return
             self.bytes += len(data)
             if self.size > limits.searched and ends <= self.bytes < self.size - ends:
-                self._told("longer than %d MiB: its middle was not searched" % (limits.searched >> 20))
+                self._note("longer than %d MiB: its middle was not searched" % (limits.searched >> 20))
                 unsearched += data.count(b"\n")
                 continue
             yield Block(data, unsearched)
@@ -90,7 +90,7 @@ class Opened:
                 self.bytes += len(data)
                 yield Block(data)
                 if self.bytes >= limits.searched:
-                    self._told("unpacks to more than %d MiB: the rest was not read" % (limits.searched >> 20))
+                    self._note("unpacks to more than %d MiB: the rest was not read" % (limits.searched >> 20))
                     return
                 packed = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
                 if unpacker.eof and packed.startswith(GZIP):
@@ -98,7 +98,7 @@ class Opened:
                 elif unpacker.eof:
                     return  # what follows is padding
         if not unpacker.eof:
-            self._told("not read to its end: the archive ends too early")
+            self._note("not read to its end: the archive ends too early")
 
 
 def opened(path: str) -> Opened:

@@ -77,7 +77,7 @@ def request(foreign: Foreign, plan: Plan, home: bool) -> Request:
     ]
     lines = [_written(directive, new) for directive in decided]
     advice: list[str] = []
-    for setting in _said(foreign):
+    for setting in _own_settings(foreign):
         if setting.name in _DECIDED[foreign.scheduler]:
             if home and setting.name in _kept_at_home(foreign.scheduler) and not _among(setting.name, decided):
                 lines.append(_own(setting, new))
@@ -93,7 +93,7 @@ def request(foreign: Foreign, plan: Plan, home: bool) -> Request:
     return Request(tuple(lines), tuple(advice))
 
 
-def _said(foreign: Foreign) -> list[Setting]:
+def _own_settings(foreign: Foreign) -> list[Setting]:
     """Return the settings in force of the script's own directives, in the order of their lines."""
     settings = [setting for setting in foreign.job.settings if setting.origin.kind == "directive"]
     return sorted(settings, key=lambda setting: (setting.origin.line, setting.origin.span or (0, 0)))
@@ -101,7 +101,7 @@ def _said(foreign: Foreign) -> list[Setting]:
 
 def decided_anew(foreign: Foreign) -> list[Setting]:
     """Return the settings of the script's own directives that the plan decides for the new cluster."""
-    return [setting for setting in _said(foreign) if setting.name in _DECIDED[foreign.scheduler]]
+    return [setting for setting in _own_settings(foreign) if setting.name in _DECIDED[foreign.scheduler]]
 
 
 def _kept_at_home(scheduler: str) -> frozenset[str]:

@@ -135,10 +135,10 @@ def _asks_for_gpus(foreign: Foreign, cluster: Cluster) -> bool:
     site = cluster.site
     if site.gpu_request.style in ("whole-node", "unknown", "any") or not any(kind.gpus for kind in site.kinds):
         return True
-    return foreign.plan.allocation.gpus_per_node != 0 and _said(foreign)
+    return foreign.plan.allocation.gpus_per_node != 0 and _says_gpus(foreign)
 
 
-def _said(foreign: Foreign) -> bool:
+def _says_gpus(foreign: Foreign) -> bool:
     names = ("gpus", "gpus-per-node", "gpus-per-task", "gres", "gpus-per-socket", "tres-per-task", "exclusive")
     chunk = foreign.job.settings.value("select") or b""
     worlds = [launch for launch in foreign.launches if not launch.small]

@@ -86,7 +86,7 @@ def _is(value: str, pattern: str) -> bool:
 
 def _of_slurm(plan: Plan) -> list[Directive]:
     layout = plan.layout
-    directives = [_name(plan), *_said(plan, "account"), *_place(plan)]
+    directives = [_name(plan), *_of_slot(plan, "account"), *_place(plan)]
     gpus = _gpus(plan)
     directives += [directive for directive in gpus if directive.option == "constraint"]
     directives += [
@@ -97,16 +97,28 @@ def _of_slurm(plan: Plan) -> list[Directive]:
         because = "the node's cores" if not {"cpus_per_task", "cpus_per_node"} & {*plan.said} else "cpus_per_task"
         directives.append(Directive("cpus-per-task", str(layout.cpus_per_task), because))
     directives += [directive for directive in gpus if directive.option != "constraint"]
-    directives += [*_of_environment(plan), *_image(plan), *_time(plan, "time"), *_said(plan, "array"), *_besides(plan)]
+    directives += [
+        *_of_environment(plan),
+        *_image(plan),
+        *_time(plan, "time"),
+        *_of_slot(plan, "array"),
+        *_besides(plan),
+    ]
     return directives
 
 
 def _of_pbs(plan: Plan) -> list[Directive]:
-    directives = [_name(plan, 15), *_said(plan, "account"), *_place(plan)]
+    directives = [_name(plan, 15), *_of_slot(plan, "account"), *_place(plan)]
     directives += [Directive("select", _chunks(plan), "nodes"), *_of_environment(plan)]
     if not any(directive.option == "place" for directive in directives) and plan.layout.nodes > 1:
         directives.append(Directive("place", "scatter", "one chunk on each node"))
-    return [*directives, *_time(plan, "walltime"), *_said(plan, "filesystems"), *_array_of_pbs(plan), *_besides(plan)]
+    return [
+        *directives,
+        *_time(plan, "walltime"),
+        *_of_slot(plan, "filesystems"),
+        *_array_of_pbs(plan),
+        *_besides(plan),
+    ]
 
 
 _LETTERS = {"FAIL": "a", "BEGIN": "b", "END": "e"}  # of the events of a mail, for PBS
@@ -142,7 +154,7 @@ def _name(plan: Plan, most: int = 40) -> Directive:
     return Directive("job-name", name if name[:1].isalpha() else "train", "program")
 
 
-def _said(plan: Plan, slot: str) -> list[Directive]:
+def _of_slot(plan: Plan, slot: str) -> list[Directive]:
     value = plan.text(slot)  # type: ignore[arg-type]
     return [Directive(slot, value, slot)] if value else []
 
@@ -152,7 +164,7 @@ def _place(plan: Plan) -> list[Directive]:
     own = places.selector(plan.cluster)
     name = places.named(plan.said, plan.cluster) or plan.text(own)
     directives = [Directive(own, name, own)] if name else []
-    return directives if own == "qos" or plan.cluster.site.scheduler == "pbs" else [*directives, *_said(plan, "qos")]
+    return directives if own == "qos" or plan.cluster.site.scheduler == "pbs" else [*directives, *_of_slot(plan, "qos")]
 
 
 def _time(plan: Plan, option: str) -> list[Directive]:

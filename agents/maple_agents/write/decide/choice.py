@@ -70,7 +70,7 @@ def choose(slots: Slots, cluster: Cluster, wishes: Set[str], gpu: float | None, 
     if name == "single" and slots.text("launcher") in AGENTS:
         name = ""  # "one process" of a launcher that starts the ranks itself
     if name:
-        return _said(_known(name, cluster), slots, load, cluster)._replace(model=model)
+        return _named(_known(name, cluster), slots, load, cluster)._replace(model=model)
     return _unsaid(slots, load, cluster, nodes, hints)._replace(model=model)
 
 
@@ -80,7 +80,7 @@ def _known(name: str, cluster: Cluster) -> Paradigm:
     return cluster.paradigms[name]
 
 
-def _said(paradigm: Paradigm, slots: Slots, load: Load, cluster: Cluster) -> Chosen:
+def _named(paradigm: Paradigm, slots: Slots, load: Load, cluster: Cluster) -> Chosen:
     """Return the paradigm that was said; where it cannot fit, it wants the user's own word once more."""
     if load.fits(paradigm) is not False:
         return Chosen(paradigm, None)

@@ -207,11 +207,11 @@ def _foreign(source: bytes, lines: List[Span]) -> Tuple[Tuple[Directive, ...], L
         settings, problems = _read(words, prefix)
         foreign += directives(read, settings)
         oddities += problems
-        oddities += [oddity for line in read for oddity in _told(line)]
+        oddities += [oddity for line in read for oddity in _foreign_oddities(line)]
     return foreign, oddities, het
 
 
-def _told(line: DirectiveLine) -> List[Oddity]:
+def _foreign_oddities(line: DirectiveLine) -> List[Oddity]:
     says = "sbatch reads %s lines too, and they win over #SBATCH" % line.prefix.decode()
     oddities = [Oddity("other-scheduler", line.span, line.line, says)]
     return [*oddities, Oddity("refused", line.span, line.line, line.problem)] if line.problem else oddities

@@ -84,7 +84,7 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     address = master.raw.decode("ascii", "replace") if master is not None and master.raw else "its own address"
     nodes = breach.numbers.get("nnodes") or breach.numbers.get("nodes")
     says = "the master address of a run on %s nodes is %s, which means each node itself" % (nodes, address)
-    ways = replacements(master, first_node(site), "MPL501", job.source) + _said(step, site)
+    ways = replacements(master, first_node(site), "MPL501", job.source) + _by_option(step, site)
     sure = (
         breach.kind == breach_kinds.MASTER_LOCAL
     )  # else nobody knows on which nodes the ranks run, only that one has not the GPUs
@@ -94,7 +94,7 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
                    help="use the name of the job's first node")  # fmt: skip
 
 
-def _said(step: Step, site: Site) -> List[List[Edit]]:
+def _by_option(step: Step, site: Site) -> List[List[Edit]]:
     """The address is the launcher's default: say it."""
     link = step.links[-1] if step.links else None
     if link is None or link.name not in AGENTS or not AGENTS[link.name].endpoint:

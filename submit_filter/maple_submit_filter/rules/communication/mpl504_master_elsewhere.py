@@ -36,13 +36,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == breach_kinds.MASTER_OUTSIDE and _ON_NAMED.search(b" ".join(_said(job))):
+            if breach.kind == breach_kinds.MASTER_OUTSIDE and _ON_NAMED.search(b" ".join(_nodes_asked(job))):
                 continue  # the job is for that very node
             if breach.kind in SAID:
                 yield _finding(step, breach, site, job)
 
 
-def _said(job: Job) -> Iterator[bytes]:
+def _nodes_asked(job: Job) -> Iterator[bytes]:
     """Yield what the request says of its nodes."""
     yield from (
         b"%s=%s" % (name.encode(), job.settings.value(name) or b"") for name in _OF_NODES if name in job.settings

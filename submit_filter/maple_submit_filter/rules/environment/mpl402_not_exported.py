@@ -43,7 +43,7 @@ def _of_breaches(step: Step, plan: LaunchPlan, job: Job, site: Site) -> Iterator
         if breach.kind == breach_kinds.MASTER_EMPTY:
             yield _finding(step, breach, plan, job, site)
         if breach.kind == breach_kinds.WITHHELD:
-            yield from _told(step, breach, plan, job)
+            yield from _withheld(step, breach, plan, job)
         if breach.kind == breach_kinds.OPTION_EMPTY:
             yield _empty(step, breach, plan, job, site)
 
@@ -100,7 +100,7 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site)
     return Finding("MPL402", says, at, True, fixes=tuple(fixes), help=helps)
 
 
-def _told(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+def _withheld(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     """A program need not read what the script sets for it; what its line names is handed to it as an argument."""
     line = job.source[step.span.start : step.span.end]
     names = tuple(name for name in breach.names if name not in _names_in(line, breach.names))
@@ -164,7 +164,7 @@ def _here(names: Tuple[bytes, ...], step: Step, job: Job) -> Tuple[Fix, ...]:
     match = _SINGLE.search(job.source, step.span.start, end if end >= 0 else len(job.source))
     if match is None or b"$(" in match.group(1):
         return ()
-    used = [(found.start(), found.group(1)) for found in re.finditer(rb"\$\{?(\w+)", match.group(1))]
+    used = [(use.start(), use.group(1)) for use in re.finditer(rb"\$\{?(\w+)", match.group(1))]
     if not any(name in names for _, name in used):
         return ()
     quotes = [Span(match.start(), match.start() + 1), Span(match.end() - 1, match.end())]

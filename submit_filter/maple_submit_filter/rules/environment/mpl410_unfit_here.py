@@ -63,11 +63,11 @@ def _shown(unfit: Unfit, place: _Place, job: Job) -> str:
     return job.source[place.span.start : place.span.end].decode("utf-8", "replace")
 
 
-def _says(words: bytes, said: bytes) -> bool:
+def _says(words: bytes, script: bytes) -> bool:
     """Return whether words stand in a script; a variable must be given a value there, and not only be shown."""
     if not re.fullmatch(rb"[A-Za-z]+(?:_[A-Za-z]+)+", words):
-        return words in said
-    return re.search(rb"\b%s=|\bfor[ \t]+%s\b" % (words, words), said) is not None
+        return words in script
+    return re.search(rb"\b%s=|\bfor[ \t]+%s\b" % (words, words), script) is not None
 
 
 def _load_of(module: str, source: bytes) -> "Optional[re.Match[bytes]]":
@@ -85,7 +85,7 @@ def _place(unfit: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
         return _asked(unfit, rest, job)
     if rest:
         return _option(unfit, first, rest, plan, job)
-    return _told(unfit, plan, job) if first.startswith("-") else _file(unfit, plan, job)
+    return _argument(unfit, plan, job) if first.startswith("-") else _file(unfit, plan, job)
 
 
 def _module(unfit: Unfit, name: str, job: Job) -> Optional[_Place]:
@@ -132,7 +132,7 @@ def _option(unfit: Unfit, launcher: str, name: str, plan: LaunchPlan, job: Job) 
     return None
 
 
-def _told(unfit: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
+def _argument(unfit: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
     name, _, value = unfit.what.lstrip("-").partition("=")
     for step in plan.steps:
         for named in named_values(step.program) if not step.maybe else ():

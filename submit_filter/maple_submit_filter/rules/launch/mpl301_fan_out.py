@@ -78,8 +78,8 @@ def _mpiexec(outer: Link, step: Step, nodes: int, site: Site) -> List:  # type: 
         if outer.option(name) is not None:
             return put(outer, [(total.name, b"%d" % nodes), (name, value), *cpus], "MPL301") or []
     words = _ONE.get(takers(outer, site), b"")
-    told = placed(outer, words, "MPL301") if words else []
-    return told + (put(outer, [(total.name, b"%d" % nodes), *cpus], "MPL301") or []) if told else []
+    edits = placed(outer, words, "MPL301") if words else []
+    return edits + (put(outer, [(total.name, b"%d" % nodes), *cpus], "MPL301") or []) if edits else []
 
 
 _ONE: Dict[Tuple[str, ...], bytes] = {

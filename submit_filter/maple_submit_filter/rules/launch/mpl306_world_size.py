@@ -34,7 +34,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                     _shared_out(step, breach) if "total" in breach.numbers else _exported(step, breach, plan, job, site)
                 )
             if breach.kind == breach_kinds.WORLD_SAID:
-                yield _said(step, breach, plan, job)
+                yield _world_said(step, breach, plan, job)
 
 
 def _as_many_tasks(step: Step, world: int, job: Job, plan: LaunchPlan) -> Iterator[Fix]:
@@ -63,7 +63,7 @@ def _in_all(link: Link, total: Option, world: int, nodes: int) -> Edits:
     return edits + more if more is not None else None
 
 
-def _said(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
+def _world_said(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     """A program that finds its rank by itself may start more processes, as Lightning does."""
     says = "WORLD_SIZE is %s, but the launcher starts %s processes" % (
         breach.numbers["world size"], breach.numbers["tasks"])  # fmt: skip

@@ -119,10 +119,10 @@ def _spread(step: Step, link: Link, nodes: int, plan: LaunchPlan, job: Job, site
     total, cpus = link.option("ntasks"), link.option("cpus-per-task")
     if link.name != "srun" or total is None or step.nodes != nodes or not gpus or not _one_gpu_each(step, job):
         return ()
-    told = [("ntasks", b"%d" % (nodes * gpus))]
+    values = [("ntasks", b"%d" % (nodes * gpus))]
     each = number(cpus.value) if cpus is not None else None
-    told += [("cpus-per-task", b"%d" % max(each * ranks // (nodes * gpus), 1))] if each else []
-    edits = put(link, told, "MPL319")
+    values += [("cpus-per-task", b"%d" % max(each * ranks // (nodes * gpus), 1))] if each else []
+    edits = put(link, values, "MPL319")
     return (Fix(tuple(edits), Safety.ASK, "start %d ranks, one for each GPU" % (nodes * gpus)),) if edits else ()
 
 

@@ -113,7 +113,7 @@ def _finding(named: Named, noun: str, right: int, step: Step, job: Job) -> Findi
     many = counted(right, noun)
     says = "the program is told %s=%s, but the launch line %s %s %s" % (
         named.name.decode("utf-8", "replace"), named.value.decode("utf-8", "replace"), does, many, where)  # fmt: skip
-    fix = _told(named, right, step, job)
+    fix = _restated(named, right, step, job)
     return Finding("MPL325", says.rstrip(), place_of(named, step), fixes=(fix,) if fix is not None else (),
                    help="say what starts, or start what is said")  # fmt: skip
 
@@ -130,7 +130,7 @@ def _batch(named: List[Named], sizes: Dict[str, Named], starts: _Starts, step: S
     replicas = starts.world // parts
     if whole and whole % (micro * replicas):
         named_whole, fits = batch["global_batch_size"], max(whole // (micro * replicas), 1) * micro * replicas
-        fix = _told(named_whole, fits, step, job)
+        fix = _restated(named_whole, fits, step, job)
         says = "a global batch of %d is no multiple of %d x %d, the micro batch times the %d replicas" % (
             whole, micro, replicas, replicas)  # fmt: skip
         yield Finding("MPL325", says, place_of(named_whole, step), fixes=(fix,) if fix is not None else (),
@@ -158,12 +158,12 @@ def _smaller(sizes: Dict[str, Named], product: int, starts: _Starts, step: Step,
         others = product // int(sizes[kind].value)
         room = starts.world // others if starts.world % others == 0 else 0
         fits = [size for size in range(min(room, int(sizes[kind].value)), 0, -1) if room % size == 0]
-        fix = _told(sizes[kind], fits[0], step, job) if fits else None
+        fix = _restated(sizes[kind], fits[0], step, job) if fits else None
         if fix is not None:
             yield fix
 
 
-def _told(named: Named, right: int, step: Step, job: Job) -> Optional[Fix]:
+def _restated(named: Named, right: int, step: Step, job: Job) -> Optional[Fix]:
     """Say another number where the value stands in the script as such; a variable in its place that tasks read."""
     span = place_of(named, step)
     if span is None:

@@ -43,7 +43,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             if breach.kind in (breach_kinds.GPUS_JOB, breach_kinds.GPUS_ASKED):
                 yield _of_job(step, breach, job)
             if breach.kind == breach_kinds.LOCAL_RANK_BEYOND:
-                yield _told(step, breach, plan, job, site)
+                yield _by_local_rank(step, breach, plan, job, site)
             if breach.kind == breach_kinds.GPUS_FEWER:
                 yield _fewer_seen(step, breach, plan, job)
 
@@ -147,7 +147,7 @@ def _local_words(plan: LaunchPlan, step: Step, job: Job, site: Site) -> Tuple[Fi
     return ()
 
 
-def _told(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:
+def _by_local_rank(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     """A program that is given its local rank takes the GPU of that number by convention, and by nothing else."""
     says = "local ranks up to %d, but the nodes it may run on have %s" % (
         (breach.numbers["workers"] or 1) - 1, counted(breach.numbers["node"], "GPU"))  # fmt: skip

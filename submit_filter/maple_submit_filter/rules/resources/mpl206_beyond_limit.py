@@ -129,12 +129,12 @@ def _nowhere(job: Job, site: Site) -> Iterator[Finding]:
         return
     if not open_to(site, nodes, time):
         says = "no known queue behind %s takes %s nodes for this time: the job may be deleted without a message"
-        yield Finding("MPL206", says % (leads.name, nodes if nodes is not None else "so many"), at(_said(job)),
+        yield Finding("MPL206", says % (leads.name, nodes if nodes is not None else "so many"), at(_deciding(job)),
                       site.partitions_complete, help="request less time, or a different number of nodes",
                       site_fact="queue.%s" % leads.name)  # fmt: skip
 
 
-def _said(job: Job) -> Optional[Setting]:
+def _deciding(job: Job) -> Optional[Setting]:
     return job.settings.get("walltime") or job.settings.get(_nodes_say(job))
 
 
@@ -206,7 +206,7 @@ def _moved(
     if nodes:
         values.append((_nodes_say(job), _fewer(job, nodes)))
     settings = [(job.settings.get(name), value) for name, value in values]
-    made = [restate(job, said, value, "MPL206") if said is not None and value else None for said, value in settings]
+    made = [restate(job, known, value, "MPL206") if known is not None and value else None for known, value in settings]
     changes = [change for change in made if change is not None]
     if len(changes) < len(values):
         return None

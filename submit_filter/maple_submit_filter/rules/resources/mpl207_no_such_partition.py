@@ -117,16 +117,16 @@ def _finding(job: Job, name: str, near: List[str], known: Sequence[str], proven:
     return Finding("MPL207", says % (selector, name), at(setting), proven, selector, tuple(fixes), helps, selector)
 
 
-def alike(one: str, other: str) -> bool:
+def alike(name: str, other: str) -> bool:
     """Return whether two names differ in case only, or in one letter, one left out, or two exchanged."""
-    one, other = one.lower(), other.lower()
-    if one == other:
+    name, other = name.lower(), other.lower()
+    if name == other:
         return True
-    if len(one) == len(other):
-        apart = [index for index in range(len(one)) if one[index] != other[index]]
-        swapped = len(apart) == 2 and one[apart[0]] == other[apart[1]] and one[apart[1]] == other[apart[0]]
-        return swapped or (len(apart) == 1 and not (one[apart[0]] + other[apart[0]]).isdigit())
-    longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+    if len(name) == len(other):
+        apart = [index for index in range(len(name)) if name[index] != other[index]]
+        swapped = len(apart) == 2 and name[apart[0]] == other[apart[1]] and name[apart[1]] == other[apart[0]]
+        return swapped or (len(apart) == 1 and not (name[apart[0]] + other[apart[0]]).isdigit())
+    longer, shorter = (name, other) if len(name) > len(other) else (other, name)
     return len(longer) - len(shorter) == 1 and any(
         longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer))
     )

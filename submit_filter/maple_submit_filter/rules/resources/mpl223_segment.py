@@ -36,6 +36,6 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _smaller(job: Job, setting: Setting, nodes: int, size: int) -> Tuple[Fix, ...]:
     """Return the largest segment that divides the nodes and is not beyond the one that was asked for."""
-    fits = next((one for one in range(size, 1, -1) if nodes % one == 0), 0)
+    fits = next((parts for parts in range(size, 1, -1) if nodes % parts == 0), 0)
     made = restate(job, setting, b"%d" % fits, "MPL223") if fits else None
     return (made.fix(Safety.ASK, "--segment=%d" % fits),) if made is not None else ()

@@ -94,13 +94,13 @@ class PbsCommands(Commands):
         With several ids in a row its JSON holds the first alone, and `-E` leaves unknown ones out without a word
         (23.06); its text does neither. So an id is gone only if qstat itself called it unknown.
         """
-        first = self._told(["-E", *asked] if len(asked) > 1 and self._json else asked, asked)
+        first = self._report(["-E", *asked] if len(asked) > 1 and self._json else asked, asked)
         if not first.open:
             return first
-        again = self._told(list(first.open), first.open, in_text=True)
+        again = self._report(list(first.open), first.open, in_text=True)
         return _Told([*first.jobs, *again.jobs], again.open)
 
-    def _told(self, words: Sequence[str], asked: Sequence[str], in_text: bool = False) -> _Told:
+    def _report(self, words: Sequence[str], asked: Sequence[str], in_text: bool = False) -> _Told:
         jobs, answer = self._listed(words, in_text=in_text)
         gone = [Job(job_id, JobState.VANISHED) for job_id in _called_unknown(answer, asked)]
         states = answered(asked, [*jobs, *gone], frozenset(asked))

@@ -83,9 +83,9 @@ def job_of(fields: Mapping[str, str], details: Mapping[str, str]) -> Job:
         name=fields.get("name", ""),
         owner=fields.get("user", ""),
         queue=fields.get("partition", ""),
-        account=_said(fields.get("account")) or "",
+        account=_known(fields.get("account")) or "",
         nodes=_hosts(fields.get("nodes")),
-        work_dir=_said(fields.get("work_dir")),
+        work_dir=_known(fields.get("work_dir")),
         stdout=_path(details.get("StdOut") or fields.get("stdout")),
         stderr=_path(details.get("StdErr") or details.get("StdOut") or fields.get("stderr")),  # "": stdout's (25.11)
         array_id=array,
@@ -93,7 +93,7 @@ def job_of(fields: Mapping[str, str], details: Mapping[str, str]) -> Job:
         submitted=epoch(fields.get("submitted")),
         started=epoch(fields.get("started")),
         ended=epoch(fields.get("ended")) if over else None,  # until then it is when the limit would be reached
-        comment=_said(fields.get("comment")) or ("" if reason in ("None", "") else reason),
+        comment=_known(fields.get("comment")) or ("" if reason in ("None", "") else reason),
         attributes={**details, **fields},
     )
 
@@ -143,7 +143,7 @@ def _array(job_id: str) -> tuple[str | None, int | None]:
 
 
 def _hosts(text: str | None) -> tuple[str, ...]:
-    listed = _said(text)
+    listed = _known(text)
     try:
         return expand(listed) if listed and listed != "None assigned" else ()
     except ValueError:
@@ -152,11 +152,11 @@ def _hosts(text: str | None) -> tuple[str, ...]:
 
 def _path(text: str | None) -> str | None:
     """Return a path; that of a task which still waits has no index in it yet, but the number Slurm has for none."""
-    path = _said(text)
+    path = _known(text)
     return None if path is None or "4294967294" in path else path
 
 
-def _said(text: str | None) -> str | None:
+def _known(text: str | None) -> str | None:
     return None if text in (None, "", "(null)", "N/A", "Unknown") else text
 
 

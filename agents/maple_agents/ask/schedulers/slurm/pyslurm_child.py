@@ -42,8 +42,8 @@ _PLAIN = {
 
 def row(job: Any) -> dict[str, Any]:
     """Return a job as `squeue --json` has it; what pyslurm cannot tell of it is left out."""
-    fields = {key: _told(job, name) for key, name in _PLAIN.items()}
-    code, signal = _told(job, "exit_code"), _told(job, "exit_code_signal")
+    fields = {key: _attribute(job, name) for key, name in _PLAIN.items()}
+    code, signal = _attribute(job, "exit_code"), _attribute(job, "exit_code_signal")
     # Of some jobs the code raises, and of 137 it is 9, so that it may be either (25.11): only what is sure is told.
     if signal or (code == 0 and fields["job_state"] != "FAILED"):
         fields["exit_code"] = {"return_code": 0, "signal": {"id": signal}}
@@ -52,7 +52,7 @@ def row(job: Any) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-def _told(job: Any, name: str) -> Any:
+def _attribute(job: Any, name: str) -> Any:
     try:
         value = getattr(job, name)
     except Exception:  # whatever it raises, the other attributes are asked for

@@ -27,7 +27,7 @@ def raise_memory(given: Given) -> Fix | None:
     limit = Limit(
         NAMES,
         _read,
-        lambda name: _said(given, given.first.settings.get(name)),
+        lambda name: _bytes(given, given.first.settings.get(name)),
         lambda had, most: _new(given, had, most),
     )
     if of_step(given) and own(given, limit):
@@ -52,7 +52,7 @@ def _new(given: Given, had: float, most: float) -> str:
 
 
 def _of_option(given: Given, name: str, unit: str) -> Fix | None:
-    had, now = _said(given, given.first.settings.get(name)), _said(given, given.job.settings.get(name))
+    had, now = _bytes(given, given.first.settings.get(name)), _bytes(given, given.job.settings.get(name))
     if not had or not now:
         return None  # --mem=0 is all that a node has
     wanted = _more(given, had, _shares(given, name))
@@ -100,7 +100,7 @@ def _shares(given: Given, name: str) -> int:
     return max(1, each.gpus_per_node or 1) if name == "mem-per-gpu" else 1
 
 
-def _said(given: Given, setting: Setting | None) -> int | None:
+def _bytes(given: Given, setting: Setting | None) -> int | None:
     return (
         size(setting.value.decode("ascii", "replace"), "m" if given.case.scheduler == "slurm" else "")
         if setting

@@ -41,13 +41,13 @@ def near_option(given: Given) -> Fix | None:
     if table is None or not refused:
         return None
     edits: list[Edit] = []
-    told: list[str] = []
+    sentences: list[str] = []
     for words in _lines(plain_words(given.job.source), table):
         if any(_named(word).lstrip("-") == refused for word in words):
             for edit, says in _mended(words, table, _of_other(refused, table), given.job.source):
                 edits.append(edit)
-                told.append(says)
-    return Fix(tuple(edits), Safety.ASK, ", ".join(dict.fromkeys(told))) if edits else None
+                sentences.append(says)
+    return Fix(tuple(edits), Safety.ASK, ", ".join(dict.fromkeys(sentences))) if edits else None
 
 
 def _refused(given: Given) -> str:
@@ -95,7 +95,7 @@ def _mended(words: Sequence[PlainWord], table: Table, other: Table | None, sourc
                 "%s in place of %s" % (near, _named(word)),
             )
         elif foreign is not None:
-            last = next((one.span.end for one in words if follow and one.nth == word.nth + follow), word.span.end)
+            last = next((value.span.end for value in words if follow and value.nth == word.nth + follow), word.span.end)
             yield (
                 Edit(Span(word.span.start - _blank(source, word), last), b"", "near-option"),
                 "without %s" % _named(word),
@@ -107,7 +107,7 @@ def _near(written: str, table: Table) -> str:
     if not written.startswith("--"):
         return ""
     rows = {spelling.decode(): row.name for spelling, row in table.rows.items() if spelling.startswith(b"--")}
-    alike = [one for one in rows if ("_" in written) == ("_" in one)] or list(rows)
+    alike = [name for name in rows if ("_" in written) == ("_" in name)] or list(rows)
     return nearest(written, alike) or nearest(written, rows)
 
 
@@ -116,7 +116,7 @@ def _of_other(refused: str, table: Table) -> Table | None:
     if table not in TABLES.values():
         return None
     spellings = (b"--" + refused.encode(), b"-" + refused.encode())
-    return next((one for one in TABLES.values() if any(spelling in one.rows for spelling in spellings)), None)
+    return next((other for other in TABLES.values() if any(spelling in other.rows for spelling in spellings)), None)
 
 
 def _named(word: PlainWord) -> str:

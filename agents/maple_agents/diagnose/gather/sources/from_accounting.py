@@ -36,7 +36,7 @@ def ask(job_id: str, commands: Commands) -> JobFacts | None:
     made = ending(own["State"], own.get("ExitCode"))
     over = state(own["State"]) is JobState.FINISHED
     nodes = _hosts(own.get("NodeList", ""))
-    submitted = submit_line(_said(own, "SubmitLine"))
+    submitted = submit_line(_field(own, "SubmitLine"))
     return JobFacts(
         by="Slurm's accounting",
         scheduler="slurm",
@@ -46,7 +46,7 @@ def ask(job_id: str, commands: Commands) -> JobFacts | None:
         state=of_ending(made) if over else {"RUNNING": "running"}.get(own["State"].split(" ")[0], "pending"),
         exit_code=made.exit_code if over else None,
         signal=made.signal if over else None,
-        reason=", ".join(dict.fromkeys(filter(None, (_telling(own), _said(own, "Reason"), *_comments(own))))),
+        reason=", ".join(dict.fromkeys(filter(None, (_telling(own), _field(own, "Reason"), *_comments(own))))),
         submitted=quantities.epoch(own.get("Submit")),
         started=quantities.epoch(own.get("Start")),
         ended=quantities.epoch(own.get("End")),
@@ -58,15 +58,15 @@ def ask(job_id: str, commands: Commands) -> JobFacts | None:
         nodes=nodes,
         failed_steps=tuple(_failed(row) for row in steps if not row["State"].startswith(_NO_FAILURE)),
         partition=own.get("Partition", "").partition(",")[0],
-        qos=_said(own, "QOS"),
-        constraint=_said(own, "Constraints"),
+        qos=_field(own, "QOS"),
+        constraint=_field(own, "Constraints"),
         number=own.get("JobIDRaw", ""),
         array=own["JobID"].partition("_")[0] if "_" in own["JobID"] else "",
         index=_index(own["JobID"]),
-        work_dir=_said(own, "WorkDir"),
-        stdout=_said(own, "StdOut") or None,
-        stderr=_said(own, "StdErr") or None,
-        path=_path(submitted, _said(own, "WorkDir")),
+        work_dir=_field(own, "WorkDir"),
+        stdout=_field(own, "StdOut") or None,
+        stderr=_field(own, "StdErr") or None,
+        path=_path(submitted, _field(own, "WorkDir")),
         argv=submitted,
         shape=_shape(own),
     )
@@ -117,7 +117,7 @@ def _telling(row: Mapping[str, str]) -> str:
 
 
 def _comments(row: Mapping[str, str]) -> Sequence[str]:
-    return [_said(row, name) for name in ("AdminComment", "SystemComment")]
+    return [_field(row, name) for name in ("AdminComment", "SystemComment")]
 
 
 def _failed(row: Mapping[str, str]) -> str:
@@ -145,8 +145,8 @@ def memory(text: str, nodes: str, cpus: str) -> int | None:
 
 def _shape(row: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return what is told of the request: it is all that is left where the submit line is not stored."""
-    shown = {"nodes": row.get("NNodes", ""), "partition": row.get("Partition", ""), "qos": _said(row, "QOS"),
-            "constraint": _said(row, "Constraints")}  # fmt: skip
+    shown = {"nodes": row.get("NNodes", ""), "partition": row.get("Partition", ""), "qos": _field(row, "QOS"),
+            "constraint": _field(row, "Constraints")}  # fmt: skip
     return tuple((name, value) for name, value in shown.items() if value and value != "0")
 
 
@@ -166,6 +166,6 @@ def _index(job_id: str) -> int | None:
     return int(index) if index.isdigit() else None
 
 
-def _said(row: Mapping[str, str], name: str) -> str:
+def _field(row: Mapping[str, str], name: str) -> str:
     value = row.get(name, "")
     return "" if value in _NOTHING else value

@@ -79,16 +79,16 @@ def ask(job: Job, commands: Commands) -> JobFacts:
         limit=quantities.printed(fields.get("TimeLimit")),
         memory=memory(fields, nodes),
         failed_steps=_derived(fields),
-        qos=_said(fields.get("QOS")),
-        constraint=_said(fields.get("Features")),
+        qos=_filled(fields.get("QOS")),
+        constraint=_filled(fields.get("Features")),
         number=fields.get("JobId", ""),
-        stdout=base.stdout or _said(fields.get("StdOut")) or None,
-        stderr=base.stderr or _said(fields.get("StdErr")) or None,
+        stdout=base.stdout or _filled(fields.get("StdOut")) or None,
+        stderr=base.stderr or _filled(fields.get("StdErr")) or None,
         interactive=fields.get("BatchFlag") == "0",
         script=script(job.id, commands),
-        path=_said(command.partition(" ")[0]),
-        arguments=tuple(command.split(" ")[1:]) if _said(command) else (),
-        argv=submit_line(_said(fields.get("SubmitLine"))),
+        path=_filled(command.partition(" ")[0]),
+        arguments=tuple(command.split(" ")[1:]) if _filled(command) else (),
+        argv=submit_line(_filled(fields.get("SubmitLine"))),
         shape=shape(asked_by_partition(fields, commands)),
     )
 
@@ -180,7 +180,7 @@ def _number(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-def _said(text: str | None) -> str:
+def _filled(text: str | None) -> str:
     return "" if text is None or text in _NOTHING else text
 
 
