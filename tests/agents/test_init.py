@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from maple_agents.cli import init as command
 from maple_agents.cli.init import BEGIN, END, SHELLS, Unpaired, lines, put
-from maple_agents.cli.main import told
+from maple_agents.cli.main import tell_news
 
 from tests.packaging.test_shells import typed
 
@@ -132,7 +132,7 @@ def test_without_news_nothing_is_asked_of_the_service(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     asked: list[list[str]] = []
     monkeypatch.setattr("maple_agents.cli.main._line", lambda words: asked.append(words) or "job 7 failed")
-    told(["check", "job.sh"], {"MAPLE_NEWS": "no"})
+    tell_news(["check", "job.sh"], {"MAPLE_NEWS": "no"})
     assert asked == [] and capsys.readouterr().err == ""
-    told(["check", "job.sh"], {})
+    tell_news(["check", "job.sh"], {})
     assert asked == [["check", "job.sh"]] and "job 7 failed" in capsys.readouterr().err

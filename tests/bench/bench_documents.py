@@ -14,7 +14,7 @@ import tomllib
 from maple_agents.diagnose import explanation
 from maple_agents.diagnose.documents import folders as documents
 from maple_agents.diagnose.documents.folders import read
-from maple_agents.diagnose.documents.search import LOGGED, Library, Weighed, _said, near, question
+from maple_agents.diagnose.documents.search import LOGGED, Library, Weighed, _log_words, near, question
 from maple_agents.diagnose.gather import by_files
 
 from tests.miniapps.started import frameworks
@@ -82,7 +82,7 @@ def _asked(row: dict[str, object], library: Library, folder: Path) -> Asked:
     path.write_text("step 1 loss 2.0\n%s\n" % row["log"])
     found = explanation.explained(by_files([str(path)], None, "generic-slurm", (), "failed", 1), "off")
     weighed = library.weighed(question(found))
-    logged = library.logged(weighed[0], " ".join(_said(found))) if weighed else 0.0
+    logged = library.logged(weighed[0], " ".join(_log_words(found))) if weighed else 0.0
     headings = row["headings"]
     assert isinstance(headings, list)
     return Asked(str(row["log"]), headings, str(row["half"]), question(found), weighed, logged)
