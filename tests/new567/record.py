@@ -53,6 +53,8 @@ SAID: dict[str, dict[Name, str]] = {
     "brics-isambard-ai": {"partition": "workq", "account": "u1ab"},
     "sigma2-olivia": {"partition": "accel", "account": "nn9999k"},
     "sigma2-betzy": {"partition": "accel", "account": "nn9999k"},
+    "nrel-kestrel": {"partition": "gpu-h100", "account": "csc000"},
+    "google-a3mega": {"partition": "a3mega"},
 }
 
 

@@ -45,6 +45,8 @@ SITES = {
     "brics-isambard-ai": Asked("workq", 4, (*NAMED, "--partition=workq"), 288),
     "sigma2-olivia": Asked("accel", 4, (*NAMED, "--partition=accel"), 288),
     "sigma2-betzy": Asked("accel", 4, (*NAMED, "--partition=accel"), 64),
+    "nrel-kestrel": Asked("gpu-h100", 4, (*NAMED, "--partition=gpu-h100"), 128),
+    "google-a3mega": Asked("a3mega", 8, ("--time=01:00:00", "--partition=a3mega"), 208),
     "generic-slurm": Asked("", 4, ("--gpus-per-node=4",)),
     "generic-pbs": Asked("", 4, ()),
 }
