@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .series import Series, leading, resolved, series
-from .values import Announced, Course, Mark, Observation, Point, Reading, Total
+from .values import Announced, Course, Mark, Observation, Place, Point, Reading, Total
 
 MOST_POINTS = 4000
 MOST_LOSSES = 600
@@ -25,7 +25,9 @@ def course(readings: Sequence[Reading], hints: Sequence[Total | Announced] = ())
     if lead is None:
         return Course(marks=marks, ended=_ended(marks, None, clear))
     total = _total(lead, clear, hints)
-    runs = _starts(_steps(lead, clear))
+    runs = _starts(
+        _steps(lead, clear), [mark.place for mark in lead.reading.marks if mark.kind in ("start", "resumed")]
+    )
     points = _clocked(runs[-1][-MOST_POINTS:] if runs else [])
     last = points[-1].at if points else lead.last
     step = points[-1].step if points else None
@@ -69,12 +71,14 @@ def _epoch_size(lead: Series) -> int:
     return next((observation.steps for observation in reversed(lead.lines) if observation.steps), 0)
 
 
-def _starts(steps: Sequence[tuple[float, Observation]]) -> list[list[Point]]:
-    """Return the points of each start. Lines that several processes print at nearly the same time are one."""
+def _starts(steps: Sequence[tuple[float, Observation]], told: Sequence[Place]) -> list[list[Point]]:
+    """Return the points of each start; *told*: where lines tell of one. Lines that several processes print at nearly
+    the same time are one.
+    """
     runs: list[list[Point]] = []
     most = -math.inf
     for at, (step, observation) in enumerate(steps):
-        if step < most and not _falls(steps, at, most):
+        if step < most and not (_falls(steps, at, most) or _is_told(steps, at, told)):
             continue
         if step < most or not runs:
             runs.append([])
@@ -105,6 +109,12 @@ def _both(point: Point, observation: Observation) -> Point:
         elapsed=observation.elapsed if is_full else before.elapsed,
     )
     return replace(point, at=both, loss=both.loss)
+
+
+def _is_told(steps: Sequence[tuple[float, Observation]], at: int, told: Sequence[Place]) -> bool:
+    """Return whether a line tells of a start between a step and the one before it."""
+    before, place = steps[at - 1][1].place, steps[at][1].place
+    return any(before.byte < start.byte <= place.byte for start in told)
 
 
 def _falls(steps: Sequence[tuple[float, Observation]], at: int, most: float) -> bool:

@@ -1,34 +1,39 @@
 """Lines of programs that no format knows: keys and values, of which one counts steps and another is a loss.
 
-Such a counter is believed once it rose, and only beside a loss. A total counts only where it stands right behind its
-own counter, always the same one, where the counter never falls, and in a log that has no word of epochs.
+A counter is believed once it rose, and only with a second witness: a loss on its lines; a name that leaves no doubt;
+a percentage that is its share; another counter that rises with it; a speed in its own steps beside an end that is
+foretold. A total counts only where it stands right behind its own counter, always the same one, where the counter never
+falls, and in a log that has no word of epochs.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ..diagnose.read.units.clocks import Clock
 from . import printed
-from .recognition import MOST, printed_time, seconds_of
+from .fields import Pace, paces
+from .recognition import MOST, printed_time
 from .tails import Piece
-from .values import Observation, Place, Scope, Speed
+from .values import Observation, Place, Scope
 
 FORMAT = "keys and values"
 _COUNT = r"\d{1,3}(?:,\d{3})+|\d{1,15}"
 _WORDS = (  # what counts the whole run before what may count a part of it
-    ("global_step", "global step", "num_updates", "globalstep"),
+    ("global_step", "global step", "num_updates", "globalstep", "trainer/global_step"),
     ("step", "steps", "schritt", "update", "updates", "up", "paso", "étape"),
     ("iteration", "iterations", "iter", "iters", "it"),
     ("batch", "batches", "minibatch"),
+    ("",),  # a number in brackets, or alone at the beginning of its line
 )
 _RANKS = {word: at for at, words in enumerate(_WORDS) for word in words}
-_BATCH = len(_WORDS) - 1
-_KEYS = "|".join(sorted(_RANKS, key=len, reverse=True))
+_BATCH, _BARE = len(_WORDS) - 2, len(_WORDS) - 1
+_KEYS = "|".join(sorted(filter(None, _RANKS), key=len, reverse=True))
 _AHEAD = re.compile(
-    r"(?<![\w/.-])[\"']?(?P<key>%s)[\"']?[ :=#.\[(]{1,4}(?P<step>%s)(?:\s*(?:/|of|von|de|sur)\s*(?P<total>%s))?"
+    r"(?<![\w/.-])[\"']?(?P<key>%s)(?:/max_steps)?[\"']?[ :=#.\[(]{1,4}[\"']?(?P<step>%s)"
+    r"(?:\s*(?:/|of|von|de|sur)\s*(?P<total>%s))?"
     r"(?!\w|[.,]\d|\s?%%|\s*/\s*\d)" % (_KEYS, _COUNT, _COUNT),
     re.I,
 )
@@ -37,62 +42,123 @@ _BEHIND = re.compile(
     r"(?!\s*/)" % (_COUNT, _KEYS, _COUNT),
     re.I,
 )
-_EPOCH = re.compile(r"(?<![a-z])(?:epoche?|ep\.)[\"']?[ :=#\[]*(\d+)|(?<![\w.])(\d+)(?:/\d+)?\s?epoch", re.I)
+_BARE_COUNT = re.compile(r"^(?:[^\[\n]{0,60}\]\s*)?\[(?P<in>\d{1,9})\](?=\s)|^\s*(?P<step>\d{1,9})(?=\s*[|:,)]\s)")
+_PERCENT = re.compile(r"[\[(]?\s?(?P<percent>\d{1,3}(?:\.\d+)?)\s?%")
+_EPOCH = re.compile(r"(?<![a-z])(?:epoche?|ep\.)[\"']?[ :=#\[\"']*(\d+)|(?<![\w.])(\d+)(?:/\d+)?\s?epoch", re.I)
 _EPOCHS = re.compile(r"[eé]po(?:ch|c[ah]|qu)|\bep\.|\brunde|\bdurchlauf|\bpass\b", re.I)
 _ELSE = re.compile(
-    r"\b(?:val(?:id(?:ation|ating)?)?|eval(?:uation|uating)?|test(?:ing)?|dev|token\w*ing|download\w*|prepar\w*|micro|inner|accum\w*|warm-?up)\b",
+    r"\b(?:cv|val(?:id(?:ation|ating)?)?|eval(?:uation|uating)?|test(?:ing)?|dev|token\w*ing|download\w*|prepar\w*|micro|inner|accum\w*|warm-?up)\b",
     re.I,
 )
 _VALUE = r"[-+]?\d[\d,]{0,20}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?"
 _LOSS = re.compile(
-    r"(?<![\w/])(?<!val )(?<!valid )(?<!eval )(?<!test )(?<!validation )[\"']?(?:train(?:ing)?[_/ ])?(?:total_)?"
-    r"(?:[a-z]*loss|cost|xent|verlust|perte)[\"']?\s*[:=]?\s*(%s|nan|[-+]?inf)(?![\w%%])" % _VALUE,
+    r"(?<![\w/])(?<!val )(?<!valid )(?<!eval )(?<!test )(?<!validation )[\"']?(?:train(?:ing)?[_/ ])?(?:total_|lm_)?"
+    r"(?:[a-z]*loss(?:/train)?(?:/total)?|cost|xent|verlust|perte)[\"']?(?: train)?\s*[:=]?\s*[\"']?"
+    r"(%s|nan|[-+]?inf)(?![\w%%])" % _VALUE,
     re.I,
 )
-_THINGS = (
-    r"(?P<of>it|iters?|steps?|schritte?|updates?|words|tok(?:en)?s?|samples|examples|sequences|sentences|images|img)"
-)
-_RATES = (
-    re.compile(r"(?<![\w./,])(?P<value>%s)\s?%s/s(?:ec)?\b" % (_VALUE, _THINGS), re.I),
-    re.compile(r"(?<![a-z])%s(?:/|_per_)s(?:ec(?:ond)?)?[\"']?[ :=]+(?P<value>%s)" % (_THINGS, _VALUE), re.I),
-)
-_EACH = re.compile(r"(?<![\w.,])(?P<value>%s)\s?(?P<unit>m?s/(?:it|iter|step))\b" % _VALUE, re.I)
+_TRAINS = re.compile(r"loss|learning.?rate|\blr\b|grad|perplexity|\bppl\b", re.I)
+_END = re.compile(r"\beta\b|remaining|left\b|to finish|estimated", re.I)
+_PAIR = re.compile(r"\"key\": (\"\w+\"), \"value\": ")  # MLPerf's lines
 _COMMA = re.compile(r"(?<![\w.,])(?:0,\d+|\d+,\d{1,2})(?![\w,.\])])")
 _POINT = re.compile(r"(?<![\w.,])\d+\.(?:\d{1,2}|\d{4,})(?![\w.])")
 
 
 @dataclass(slots=True)
 class _Line:
-    """A line with a counter. *counters*: step and total of each key."""
+    """A line with a counter. *counters*: step and total of each key. *share*: a percentage is that of a counter.
+
+    *foretold*: a speed in steps and an end stand beside it.
+    """
 
     seen: Observation
     counters: dict[str, tuple[int, int | None]]
+    share: bool = False
+    foretold: bool = False
 
 
 @dataclass(slots=True)
 class _Log:
-    """What a log tells. *of_epochs*: whether any line has a word of epochs, so that no counter's total is the run's."""
+    """What a log tells. *of_epochs*: whether any line has a word of epochs, so that no counter's total is the run's.
 
-    lines: list[_Line]
+    *trains*: whether it has words of a training. *alone*: lines with the loss of a training and no counter.
+    """
+
+    lines: list[_Line] = field(default_factory=list)
+    alone: list[Observation] = field(default_factory=list)
     of_epochs: bool = False
+    trains: bool = False
 
 
 def observations(pieces: Iterable[Piece], file: str, modified: float) -> list[Observation]:
-    """Return what *pieces*, in their order, tell of steps; nothing where no counter rose, or none stands by a loss."""
+    """Return what *pieces*, in their order, tell of steps, or of losses alone where no counter is believed."""
     log = _log(pieces, file, Clock(modified))
     keys = sorted({key for line in log.lines for key in line.counters}, key=lambda key: _RANKS[key])
     for key in keys:
-        own = [line for line in log.lines if key in line.counters and line.seen.loss is not None]
-        steps = [line.counters[key][0] for line in own]
-        if any(before < step for before, step in zip(steps, steps[1:])):
-            return _counted(own, key, steps, log.of_epochs)
-    return []
+        own = [line for line in log.lines if key in line.counters]
+        with_loss = [line for line in own if line.seen.loss is not None]
+        for lines in (with_loss, own):
+            if lines and _is_believed(lines, key, lines is with_loss, log.trains):
+                return _with_loss(_counted(lines, key, log.of_epochs), log)
+    return log.alone if len(log.alone) > 1 else []
 
 
-def _counted(lines: Sequence[_Line], key: str, steps: Sequence[int], of_epochs: bool) -> list[Observation]:
+def _is_believed(lines: Sequence[_Line], key: str, has_loss: bool, trains: bool) -> bool:
+    """Return whether a counter rises, and a second witness stands by it."""
+    steps = [line.counters[key] for line in lines]
+    values = [step for step, _ in steps]
+    rises = any(before < step for before, step in zip(values, values[1:]))
+    if _RANKS[key] == _BARE:
+        return has_loss and _is_even(values)
+    if rises and has_loss or _is_epoch_first(steps) and has_loss:
+        return True
+    if not trains:
+        return False
+    return rises and (_RANKS[key] == 0 or lines[-1].share or _goes_with(lines, key)) or lines[-1].foretold
+
+
+def _is_even(steps: Sequence[int]) -> bool:
+    """Return whether a counter rises by the same number, three times at least."""
+    rises = {step - before for before, step in zip(steps, steps[1:]) if step != before}
+    return len(rises) == 1 and min(rises) > 0 and len(set(steps)) > 3 - 1
+
+
+def _is_epoch_first(steps: Sequence[tuple[int, int | None]]) -> bool:
+    """Return whether it is the second number of `3/1200` that counts, and the first is an epoch: it stands still."""
+    totals = [total for _, total in steps if total is not None]
+    still = len({step for step, _ in steps}) == 1 and len(totals) == len(steps)
+    return still and len(set(totals)) > 2 and all(before <= total for before, total in zip(totals, totals[1:]))
+
+
+def _goes_with(lines: Sequence[_Line], key: str) -> bool:
+    """Return whether another counter of the same lines rises by the same numbers."""
+    own = [line.counters[key][0] for line in lines]
+    for other in lines[0].counters.keys() - {key}:
+        if all(other in line.counters for line in lines):
+            steps = [line.counters[other][0] - step for line, step in zip(lines, own)]
+            if len(set(steps)) == 1:
+                return True
+    return False
+
+
+def _with_loss(found: list[Observation], log: _Log) -> list[Observation]:
+    """Return lines of which none tells a loss with the last one that stands alone."""
+    if not found or any(line.loss is not None for line in found) or not log.alone:
+        return found
+    return [*found[:-1], replace(found[-1], loss=log.alone[-1].loss)]
+
+
+def _counted(lines: Sequence[_Line], key: str, of_epochs: bool) -> list[Observation]:
     """Return lines whose counter is that of *key*; what falls, or counts batches, is an epoch's."""
+    counts = [line.counters[key] for line in lines]
+    if _is_epoch_first(counts):
+        return [
+            replace(line.seen, step=total, epoch=float(epoch), scope="epoch")
+            for line, (epoch, total) in zip(lines, counts)
+        ]
+    steps = [step for step, _ in counts]
     falls = any(step < before for before, step in zip(steps, steps[1:]))
-    totals = {line.counters[key][1] for line in lines}
+    totals = {total for _, total in counts}
     is_run = _RANKS[key] != _BATCH and (not falls or _RANKS[key] == 0)
     total = totals.pop() if len(totals) == 1 and is_run and not falls and not of_epochs else None
     total = total if total is not None and max(steps) <= total else None
@@ -104,45 +170,68 @@ def _log(pieces: Iterable[Piece], file: str, clock: Clock) -> _Log:
     """Return each line with a counter; a speed on a line of its own holds on, a loss on an indented one is of the
     counter above it.
     """
-    log = _Log([])
-    speed: Speed | None = None
+    log = _Log()
+    pace: Pace | None = None
     for piece in pieces:
         text = _whole(piece)
         plain = _with_points(text)
-        log.of_epochs = log.of_epochs or _EPOCHS.search(text) is not None
+        log.of_epochs = log.of_epochs or _EPOCH.search(text) is not None
+        log.trains = log.trains or _TRAINS.search(text) is not None
         counters = _counters(plain)
-        loss, own = _loss(plain), speed_in(plain)
+        loss, own = _loss(plain), _pace(plain)
+        place = Place(file, piece.line, piece.byte)
         if counters:
-            place = Place(file, piece.line, piece.byte)
-            log.lines.append(_Line(_seen(place, text, plain, loss, own or speed, clock), counters))
+            seen = _seen(place, text, plain, loss, own or pace, clock)
+            log.lines.append(_Line(seen, counters, _is_share(plain, counters), _is_foretold(own, plain)))
         elif own is not None or (loss is not None and text[:1].isspace()):
-            speed = own or speed
-            _complete(log.lines, loss if text[:1].isspace() else None, own)
+            pace = own or pace
+            _complete(log.lines, loss if text[:1].isspace() else None, own, plain)
+        if loss is not None and (not counters or set(counters) == {""}) and not _ELSE.search(plain):
+            log.alone.append(_seen(place, text, plain, loss, None, clock))
     return log
 
 
+def _is_share(text: str, counters: dict[str, tuple[int, int | None]]) -> bool:
+    """Return whether the line tells a percentage that is what a counter has done of its total."""
+    said = _PERCENT.search(text)
+    percent = float(said["percent"]) if said else -1.0
+    return any(total and 0 <= 100 * step / total - percent < 1.05 or total and abs(100 * step / total - percent) < 0.6
+               for step, total in counters.values())  # fmt: skip
+
+
+def _is_foretold(pace: Pace | None, text: str) -> bool:
+    return pace is not None and pace.seconds is not None and not pace.doubtful and _END.search(text) is not None
+
+
+def _pace(text: str) -> Pace | None:
+    """Return the speed that a line surely tells."""
+    return next((pace for pace in paces(text) if not pace.doubtful), None)
+
+
 def _seen(
-    place: Place, text: str, plain: str, loss: float | None, speed: Speed | None, clock: Clock
+    place: Place, text: str, plain: str, loss: float | None, pace: Pace | None, clock: Clock
 ) -> Observation:  # fmt: skip
     epoch = _EPOCH.search(plain)
     number = printed.number(epoch[1] or epoch[2]) if epoch else None
+    speed, seconds = (pace.speed, pace.seconds) if pace is not None else (None, None)
     at = printed_time(text, clock)
-    return Observation(place, text, FORMAT, epoch=number, loss=loss, speed=speed, step_seconds=seconds_of(speed), at=at)
+    return Observation(place, text, FORMAT, epoch=number, loss=loss, speed=speed, step_seconds=seconds, at=at)
 
 
-def _complete(lines: Sequence[_Line], loss: float | None, speed: Speed | None) -> None:
+def _complete(lines: Sequence[_Line], loss: float | None, pace: Pace | None, text: str) -> None:
     """Give the last line with a counter what a line behind it tells."""
     if not lines:
         return
     seen = lines[-1].seen
     loss = seen.loss if seen.loss is not None else loss
-    speed = speed or seen.speed
-    lines[-1].seen = replace(seen, loss=loss, speed=speed, step_seconds=seconds_of(speed))
+    speed, seconds = (pace.speed, pace.seconds) if pace is not None else (seen.speed, seen.step_seconds)
+    lines[-1].seen = replace(seen, loss=loss, speed=speed, step_seconds=seconds)
+    lines[-1].foretold = lines[-1].foretold or _is_foretold(pace, text)
 
 
 def _whole(piece: Piece) -> str:
     """Return the text of a piece; of one that may be torn what stands before its last blank."""
-    text = piece.raw[: 4 * MOST].decode("utf-8", "replace")[:MOST]
+    text = _PAIR.sub(r"\1: ", piece.raw[: 4 * MOST].decode("utf-8", "replace")[:MOST])
     return text if piece.closed else text[: text.rfind(" ") + 1]
 
 
@@ -155,13 +244,25 @@ def _with_points(text: str) -> str:
 
 
 def _counters(text: str) -> dict[str, tuple[int, int | None]]:
-    counters: dict[str, tuple[int, int | None]] = {}
+    counts: dict[str, tuple[int, int | None]] = {}
     for pattern in (_AHEAD, _BEHIND):
         for match in pattern.finditer(text):
             step = printed.whole(match["step"])
             if step is not None and not _ELSE.search(text, 0, match.start()):
-                counters.setdefault(match["key"].lower(), (step, printed.whole(match["total"])))
-    return counters
+                counts.setdefault(match["key"].lower(), (step, printed.whole(match["total"])))
+    bare = _BARE_COUNT.match(text) if not counts else None
+    step = printed.whole(bare["in"] or bare["step"]) if bare else None
+    return {"": (step, None)} if step is not None else counts
+
+
+def counters(text: str) -> dict[str, tuple[int, int | None]]:
+    """Return step and total of each counter that a line names."""
+    return {key: count for key, count in _counters(text).items() if key}
+
+
+def rank(key: str) -> int:
+    """Return how sure a name is to count the steps of the whole run; 0 leaves no doubt."""
+    return _RANKS[key]
 
 
 def _loss(text: str) -> float | None:
@@ -169,21 +270,6 @@ def _loss(text: str) -> float | None:
     return printed.number(match[1].rstrip(",")) if match else None
 
 
-def speed_in(text: str) -> Speed | None:
-    """Return the speed that a line tells with its unit."""
-    each = _EACH.search(text)
-    if each:
-        value = printed.number(each["value"])
-        return Speed(value, each["unit"].lower()) if value is not None else None
-    for pattern in _RATES:
-        match = pattern.search(text)
-        value = printed.number(match["value"].rstrip(",")) if match else None
-        if match and value is not None:
-            return Speed(value, "%s/s" % _thing(match["of"].lower()))
-    return None
-
-
-def _thing(word: str) -> str:
-    if word.startswith("tok"):
-        return "tokens"
-    return "steps" if word.startswith("schritt") or word == "step" else word
+def loss_in(text: str) -> float | None:
+    """Return the training loss that a line names."""
+    return _loss(text)

@@ -9,22 +9,23 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, takewhile
 
 from ..base import processor_time
 from ..diagnose.read.units.prefixes import Labels, labels, prefix
-from . import key_values, tails
+from . import agreement, key_values, tails
 from .alarms import alarms
 from .course import course
 from .estimate import estimate
 from .formats import Formats
-from .recognition import Lines, Sign, seconds_of
+from .recognition import Lines, Sign
 from .tails import Window
-from .values import Announced, Mark, Observation, Progress, Reading, Run, Total
+from .values import Announced, Mark, Observation, Place, Progress, Reading, Run, Total
 
 MOST_PIECES = 40_000  # of one file that are looked at
 MOST_SECONDS = 5.0  # of processor time for a file, where a user's own pattern is searched for
 TOO_SLOW = "read without [progress] pattern, which takes too long to search for"
+MOST_BELOW = 4096  # bytes that are looked at for what stands indented below a line
 UNKNOWN = Run()
 _LABELLED = re.compile(r"\s{0,6}(?:\[|\(|\d{1,6}: |[A-Za-z][\w.-]*\d[\w.-]* \d+: |[Rr]ank)")
 
@@ -83,22 +84,32 @@ def read(path: str, formats: Formats, rank: int | None = None, name: str = "") -
         return Reading(shown, rank=rank, wrong=why.lower())
     with source.file:
         first = tails.head(source)
-        tail = _end(source, first, Lines(shown, source.modified, formats), formats)
+        tail, windows = _end(source, first, Lines(shown, source.modified, formats), formats)
         is_long = any(isinstance(line, Observation) for line in tail)  # then the beginning tells of totals alone
         known = formats.once() if is_long else formats
         begun = _of_window(first, Lines(shown, source.modified, known), known, MOST_PIECES)
-        rows = [_with_speed(line) for line in (*begun, *tail)]
+        rows: list[Sign] = [*begun, *tail]
         if not any(isinstance(line, Observation) and line.step is not None for line in rows):
             rows += _unknown(source, first, shown)
+        rows = agreement.completed(rows, _Below((first, *windows)).of)
     return _reading(shown, rows, rank, source.modified, source.bytes)
 
 
-def _with_speed(line: Sign) -> Sign:
-    """Return a line of steps with the speed that it tells in words that its format does not know."""
-    if not isinstance(line, Observation) or line.step is None or line.speed is not None or line.label:
-        return line
-    speed = key_values.speed_in(line.text)
-    return replace(line, speed=speed, step_seconds=line.step_seconds or seconds_of(speed)) if speed else line
+class _Below:
+    """What stands indented below lines of windows that were read."""
+
+    def __init__(self, windows: Sequence[Window]) -> None:
+        self._windows = windows
+
+    def of(self, place: Place) -> str:
+        """Return the indented lines right behind the one at *place*."""
+        for window in self._windows:
+            at = place.byte - window.byte
+            if 0 <= at < len(window.data):
+                lines = window.data[at : at + MOST_BELOW].split(b"\n")[1:-1]
+                own = list(takewhile(lambda line: line[:1] in (b" ", b"\t") and line.strip(), lines))
+                return b"\n".join(own).decode("utf-8", "replace")
+        return ""
 
 
 def _unknown(source: tails.Opened, first: Window, shown: str) -> list[Observation]:
@@ -109,8 +120,8 @@ def _unknown(source: tails.Opened, first: Window, shown: str) -> list[Observatio
     return key_values.observations(islice(every, MOST_PIECES), shown, source.modified)
 
 
-def _end(source: tails.Opened, first: Window, lines: Lines, formats: Formats) -> list[Sign]:
-    """Return what stands in the end of a file, in its order."""
+def _end(source: tails.Opened, first: Window, lines: Lines, formats: Formats) -> tuple[list[Sign], list[Window]]:
+    """Return what stands in the end of a file, in its order, and what was read of it."""
     windows: list[Window] = []
     count = 0
     for window in tails.blocks(source, len(first.data)):
@@ -122,7 +133,7 @@ def _end(source: tails.Opened, first: Window, lines: Lines, formats: Formats) ->
     rows: list[Sign] = []
     for window in windows:
         rows += _of_window(window, lines, formats, MOST_PIECES)
-    return rows
+    return rows, windows
 
 
 def _of_window(window: Window, lines: Lines, formats: Formats, most: int) -> list[Sign]:

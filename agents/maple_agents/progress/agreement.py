@@ -1,0 +1,111 @@
+"""What several lines of one kind agree on beyond their format: which counter is the run's, whether a time is a step's.
+
+A format knows the lines of a program as its author prints them; what else they tell stands there in keys and values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from . import key_values
+from .fields import Pace, paces
+from .values import Announced, Mark, Observation, Place
+
+_LAST = 400  # lines of a kind that are looked at
+_STEPWISE = re.compile(r"\beta\b|\bdata(?:_time)?\b|\bmax mem|\bmemory\b", re.I)  # beside the time of one step
+_UNNAMED = 9  # how sure a counter without a name is
+
+
+def completed(
+    rows: Sequence[Observation | Mark | Announced], below: Callable[[Place], str]
+) -> list[Observation | Mark | Announced]:
+    """Return *rows* in which the lines of a training tell what their format left out. *below*: what stands indented
+    below a line.
+    """
+    kinds: dict[tuple[object, ...], list[int]] = {}
+    for at, row in enumerate(rows):
+        if isinstance(row, Observation) and row.role == "training" and row.scope != "unknown":
+            kinds.setdefault((row.format, row.scope, row.label, row.step is None), []).append(at)
+    out = list(rows)
+    for places in kinds.values():
+        last = places[-_LAST:]
+        lines = [row for row in (rows[at] for at in last) if isinstance(row, Observation)]
+        if lines[-1].elapsed is None:  # no bar
+            for at, line in zip(last, _agreed(lines, below)):
+                out[at] = line
+    return out
+
+
+def _agreed(lines: Sequence[Observation], below: Callable[[Place], str]) -> list[Observation]:
+    texts = [
+        line.text + "\n" + below(line.place) if line.speed is None or line.loss is None else line.text for line in lines
+    ]
+    lines = _promoted(lines, texts)
+    found = [paces(text) if line.speed is None else [] for line, text in zip(lines, texts)]
+    doubt = _is_each(lines, found, texts)
+    return [_filled(line, told, doubt, text) for line, told, text in zip(lines, found, texts)]
+
+
+def _filled(line: Observation, told: Sequence[Pace], doubt: bool, text: str) -> Observation:
+    """Return a line with the speed and the loss that its text tells."""
+    sure = [pace for pace in told if doubt or not pace.doubtful]
+    if sure:
+        seconds = next((pace.seconds for pace in sure if pace.seconds is not None), None)
+        line = replace(line, speed=sure[0].speed, step_seconds=line.step_seconds or seconds)
+    return line if line.loss is not None else replace(line, loss=key_values.loss_in(text))
+
+
+def _is_each(lines: Sequence[Observation], found: Sequence[Sequence[Pace]], texts: Sequence[str]) -> bool:
+    """Return whether what is called "time" alone is that of one step, not that since the start or the line before.
+
+    The clock of the lines decides where they have one; else words that stand beside the time of a step.
+    """
+    times = [
+        (line.step or 0, pace.seconds or 0.0, line.at)
+        for line, told in zip(lines, found)
+        for pace in told[:3]
+        if pace.doubtful
+    ]
+    if not times:
+        return False
+    (first, early, begun), (last, late, ended) = times[0], times[-1]
+    if last > first and late - early >= 1e-3 * (last - first) and _rise([time for _, time, _ in times]):
+        return False
+    if last > first and begun is not None and ended is not None and ended > begun:
+        ratio = (ended - begun) / ((last - first) * late)
+        if 0.3 < ratio < 3:
+            return True
+    return _STEPWISE.search(texts[-1]) is not None
+
+
+def _rise(values: Sequence[float]) -> bool:
+    return len(values) > 1 and all(before < value for before, value in zip(values, values[1:]))
+
+
+def _promoted(lines: Sequence[Observation], texts: Sequence[str]) -> list[Observation]:
+    """Return lines with the step of a surer counter, where all of them name one that never falls: `num_updates` beside
+    the place in an epoch, `step` beside `iter`, which counts more often.
+    """
+    counters = [key_values.counters(text) for text in texts]
+    names = [_surer(line, named) for line, named in zip(lines, counters)]
+    if not names or not names[0] or set(names) != {names[0]}:
+        return list(lines)
+    counts = [named[names[0]] for named in counters]
+    if any(step < before for (before, _), (step, _) in zip(counts, counts[1:])):
+        return list(lines)
+    return [
+        replace(line, step=step, steps=total, scope="run", step_seconds=None) if line.step != step else line
+        for line, (step, total) in zip(lines, counts)
+    ]
+
+
+def _surer(line: Observation, named: dict[str, tuple[int, int | None]]) -> str:
+    """Return the name of a counter that is surer than the one that was taken, "" where that is the surest."""
+    own = min((key_values.rank(key) for key, (step, _) in named.items() if step == line.step), default=_UNNAMED)
+    best = min(named, key=key_values.rank, default="")
+    if not best or key_values.rank(best) >= own or key_values.rank(best) > 1:
+        return ""
+    less = named[best][0] <= (line.step or 0)
+    return best if key_values.rank(best) == 0 or (own < _UNNAMED and less) else ""
