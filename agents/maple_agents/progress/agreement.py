@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from . import key_values
-from .fields import Pace, paces
+from .printed import Pace, paces
 from .values import Announced, Mark, Observation, Place
 
 _LAST = 400  # lines of a kind that are looked at

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from ..diagnose.read.units.clocks import Clock
 from . import printed
-from .fields import Pace, paces
+from .printed import Pace, paces
 from .recognition import MOST, printed_time
 from .tails import Piece
 from .values import Observation, Place, Scope
