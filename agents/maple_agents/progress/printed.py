@@ -1,6 +1,6 @@
 """Numbers and times as progress lines print them: `11.5K`, `1,234`, `'0.13'`, `1:22:40`, `2d22h37m`, `nan`.
 
-The fields of a line in anybody's style: numbers, each with what is written before it and behind it, and the speeds among
+The fields of a line in anybody's style: numbers, each with what is written before and behind it, and the speeds among
 them: `"train_speed(iter/s)": 0.31`, `elapsed time per iteration (ms): 140.6`, `Tokens/s/device: 8437.1`, `3,280.26/s`.
 """
 
