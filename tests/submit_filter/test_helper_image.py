@@ -6,15 +6,18 @@ import compileall
 import hashlib
 import json
 import marshal
+import random
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from maple_submit_filter import helper_image, lean_re
 from maple_submit_filter.answer.audit_line import sha256
+from maple_submit_filter.answer.decision import decide
 from maple_submit_filter.host import frames
 from maple_submit_filter.host.frames import Reply
 from maple_submit_filter.site.facts import GENERIC_SLURM
@@ -22,6 +25,7 @@ from maple_submit_filter.site.snapshot import write
 
 from tests.bench.scripts import script
 from tests.daemon.serving import request
+from tests.submit_filter.test_worlds_kept_everywhere import everything
 
 PACKAGE = Path(helper_image.__file__).parent
 BEFORE = {"helper_image", "lean_re", "lean_typing"}  # what reads the image
@@ -108,6 +112,29 @@ def test_every_expression_is_the_one_that_re_makes(folder: Path, monkeypatch: py
     monkeypatch.setattr(lean_re, "_known", expressions)
     for pattern, flags in expressions:
         assert lean_re.compile(pattern, flags) == re.compile(pattern, flags)
+
+
+def test_few_scripts_need_an_expression_that_is_not_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For one of them alone `re` is loaded, which costs as much as a starting interpreter."""
+    with (folder / helper_image.NAME).open("rb") as file:
+        known = helper_image.head(file)[3]
+    compiled: list[tuple[object, int]] = []
+    real: Any = re._compile  # type: ignore[attr-defined]
+
+    def compiling(pattern: object, flags: int) -> object:
+        compiled.append((pattern, int(flags)))
+        return real(pattern, flags)
+
+    sample = random.Random(3).sample(list(everything()), 300)
+    for one in sample:
+        decide(one.asked, one.site, one.read)  # imports what it needs
+    monkeypatch.setattr(re, "_compile", compiling)
+    needed = []
+    for one in sample:
+        compiled.clear()
+        decide(one.asked, one.site, one.read)
+        needed += [one.name] if not set(compiled) <= set(known) else []
+    assert len(needed) < len(sample) / 8, needed
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ _FLAG = {"nvidia": ("nv", "nvccli"), "amd": ("rocm",)}
 _LETS = {"apptainer": ("nv", "nvccli", "rocm", "device"), "podman-hpc run": ("gpu", "gpus", "device")}
 _RUNNERS = (b"apptainer", b"singularity")
 _NAME = re.compile(rb"\$\{?([A-Za-z_]\w*)")
+_FLAGS = re.compile(rb"(?<!\S)--(\w+)(?!\S)")
 _WITH_VALUE = frozenset(b"--bind -B --pwd --cwd --env --env-file --home -H --workdir -W --overlay -o --mount".split())
 _SET = (b"APPTAINER_NV", b"SINGULARITY_NV", b"APPTAINER_NVCCLI", b"APPTAINER_ROCM", b"SINGULARITY_ROCM")
 
@@ -87,7 +88,9 @@ def _wanted(plan: LaunchPlan) -> Optional[Tuple[str, ...]]:
 def _of_other_maker(job: Job, wanted: Tuple[str, ...]) -> Iterator[Finding]:
     """Yield that a container is given the drivers of a maker whose GPUs are not there, and not those of the other."""
     others = [flag for flags in _FLAG.values() if flags != wanted for flag in flags]
-    if any(re.search(rb"(?<!\S)--%s(?!\S)" % flag.encode(), job.source) for flag in wanted):
+    if not any(runner in job.source for runner in _RUNNERS):
+        return
+    if any(flag.encode() in _FLAGS.findall(job.source) for flag in wanted):
         return
     for match in re.finditer(rb"(?m)^(?![ \t]*#).*?[ \t]--(\w+)(?!\S)", job.source):
         flag = match.group(1).decode()

@@ -19,7 +19,7 @@ _SLURMS = rb"SLURM_[A-Z_]+"
 _PBSS = rb"PBS_(?:NODEFILE|O_WORKDIR|JOBID|JOBNAME|ARRAY_INDEX|ARRAYID|NODENUM|TASKNUM|NUM_NODES|NUM_PPN|NP|QUEUE)"
 _TORQUES = rb"PBS_(?:NUM_NODES|NUM_PPN|NP|ARRAYID|HOSTFILE)"
 _STARTS = rb"\b(?:torchrun|srun|mpirun|mpiexec|deepspeed|accelerate|python3?|pbsdsh)\b"
-_OF_TORQUE = (b"PBS_N", b"PBS_ARRAYID", b"PBS_HOSTFILE")
+_OF_TORQUE = (b"PBS_NUM_", b"PBS_NP", b"PBS_ARRAYID", b"PBS_HOSTFILE")
 _INSTEAD = {
     b"PBS_NODEFILE": 'scontrol show hostnames "$SLURM_JOB_NODELIST" lists the nodes',
     b"PBS_O_WORKDIR": "the job starts there, and $SLURM_SUBMIT_DIR names it",

@@ -65,13 +65,13 @@ def _shown(unfit: Unfit, place: _Place, job: Job) -> str:
 
 def _says(words: bytes, script: bytes) -> bool:
     """Return whether words stand in a script; a variable must be given a value there, and not only be shown."""
-    if not re.fullmatch(rb"[A-Za-z]+(?:_[A-Za-z]+)+", words):
-        return words in script
+    if words not in script or not re.fullmatch(rb"[A-Za-z]+(?:_[A-Za-z]+)+", words):
+        return words in script  # an expression is made where there is something to look for, here and below
     return re.search(rb"\b%s=|\bfor[ \t]+%s\b" % (words, words), script) is not None
 
 
 def _load_of(module: str, source: bytes) -> "Optional[re.Match[bytes]]":
-    return re.search(_LOADED % re.escape(module.encode()), source)
+    return re.search(_LOADED % re.escape(module.encode()), source) if module.encode() in source else None
 
 
 def _place(unfit: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
@@ -98,6 +98,8 @@ _COMMAND = rb"(?m)^(?![ \t]*#)(?:[^#\n]*?(?:[;&|(][ \t]*|\b(?:then|do|else)[ \t]
 
 def _command(unfit: Unfit, words: str, job: Job) -> Optional[_Place]:
     """A command of the batch shell, one of several behind bars: `wget|git clone`."""
+    if not any(all(word in job.source for word in name.encode().split()) for name in words.split("|")):
+        return None
     names = b"|".join(rb"[ \t]+".join(map(re.escape, name.encode().split())) for name in words.split("|"))
     match = re.search(_COMMAND % names, job.source)
     return _in_front(unfit, match, job) if match is not None else None
@@ -151,6 +153,8 @@ def _written(unfit: Unfit, value: bytes, span: Optional[Span], job: Job) -> Tupl
 
 def _file(unfit: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
     """A file that stands as a word of a launch line, by any folder."""
+    if unfit.what.encode() not in job.source:
+        return None
     pattern = re.compile(rb"(?:[^\s\"']*/)?" + re.escape(unfit.what.encode()) + rb"(?=[\s\"']|$)")
     for step in plan.steps:
         match = pattern.search(job.source, step.span.start, step.span.end)
