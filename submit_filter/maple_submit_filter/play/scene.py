@@ -109,6 +109,7 @@ class Scene:
 
     def __init__(self, allocation: Allocation, site: Site, read: Optional[Read]) -> None:
         self.granted = allocation
+        self._machine = Machine(allocation.nodes, all_gpus(allocation))
         self.asked: Set[bytes] = set()  # what of all that may differ from play to play was looked at (see `recording`)
         self.site = site
         self.read_file = read
@@ -158,7 +159,7 @@ class Scene:
     def machine(self) -> Machine:
         """Return what the job has, as far as commands print it."""
         self.asked.add(MACHINE)
-        return Machine(self.granted.nodes, all_gpus(self.granted))
+        return self._machine
 
     def assign(self, name: bytes, here: Span) -> None:
         """Remember that the script assigns a name there."""

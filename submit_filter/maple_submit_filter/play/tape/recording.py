@@ -25,8 +25,10 @@ MOST_STRETCHES, LEAST = 32, 8  # of a script; commands of one
 ALL = b"\0all"  # what a look at all variables asks for
 Play = Callable[[Sequence[Item]], object]
 # What is told apart below; all else that a shell or a scene holds has to be the same.
-_OF_SHELL = frozenset(("variables", "base", "mentioned", "uses", "depth"))
-_OF_SCENE = frozenset(("granted", "begun_with", "asked", "commands", "assigned", "assignments", "files", "wrote_to"))
+_OF_SHELL = frozenset(("variables", "base", "mentioned", "uses", "depth", "presumes"))
+_OF_SCENE = frozenset(
+    ("granted", "_machine", "begun_with", "asked", "commands", "assigned", "assignments", "files", "wrote_to")
+)
 
 
 class Watched(MutableMapping[bytes, Variable]):
@@ -35,32 +37,28 @@ class Watched(MutableMapping[bytes, Variable]):
     Of those that are set it is known which are *new*, for a look at all finds them in the order in which they came.
     """
 
-    __slots__ = ("asked", "new", "own", "written")
+    __slots__ = ("ask", "new", "own", "written")
 
     def __init__(self, own: Dict[bytes, Variable], asked: Set[bytes]) -> None:
-        self.own, self.asked = own, asked
+        self.own, self.ask = own, asked.add
         self.written: Dict[bytes, None] = {}
         self.new: Set[bytes] = set()
 
     def __getitem__(self, name: bytes) -> Variable:
-        self._note(name)
+        self.ask(name)
         return self.own[name]
 
     def get(self, name: bytes, default: Any = None) -> Any:
         """Return a variable, or what is to stand for one that is not there."""
-        self._note(name)
+        self.ask(name)
         return self.own.get(name, default)
 
-    def __contains__(self, name: object) -> bool:
-        self._note(name)
+    def __contains__(self, name: Any) -> bool:
+        self.ask(name)
         return name in self.own
 
-    def _note(self, name: Any) -> None:
-        if name not in self.written:
-            self.asked.add(name)
-
     def __setitem__(self, name: bytes, value: Variable) -> None:
-        self._note(name)
+        self.ask(name)  # whether it is there: its place among all is asked for
         if name not in self.own:
             self.new.add(name)
             self.written.pop(name, None)
@@ -68,16 +66,16 @@ class Watched(MutableMapping[bytes, Variable]):
         self.own[name] = value
 
     def __delitem__(self, name: bytes) -> None:
-        self._note(name)
+        self.ask(name)
         del self.own[name]
         self.written[name] = None
 
     def __iter__(self) -> Iterator[bytes]:
-        self.asked.add(ALL)
+        self.ask(ALL)
         return iter(list(self.own))
 
     def __len__(self) -> int:
-        self.asked.add(ALL)
+        self.ask(ALL)
         return len(self.own)
 
 
@@ -140,6 +138,16 @@ def _kept(value: Any) -> Any:
     return value.copy() if type(value) in (list, dict, set) else value
 
 
+def _is_still(held: Dict[str, Any], shell: Shell, scene: Scene) -> bool:
+    """Return whether shell and scene hold what was held."""
+    of_scene = vars(scene)
+    for name, value in held.items():
+        now = of_scene[name] if name in of_scene else getattr(shell, name)
+        if now is not value and now != value:
+            return False
+    return True
+
+
 def restore(held: Dict[str, Any], shell: Shell, scene: Scene) -> None:
     """Give shell and scene all that was held."""
     for name, value in held.items():
@@ -188,8 +196,7 @@ def _begin(shell: Shell, scene: Scene) -> Marks:
 
 def _ended(begun: Cut, cut: Cut, marks: Marks, shell: Shell, scene: Scene, before: Dict[str, Any]) -> Stretch:
     assert isinstance(shell.variables, Watched)
-    own, after = shell.variables.own, rest(shell, scene)
-    quiet = after == before
+    own, quiet = shell.variables.own, _is_still(before, shell, scene)
     return Stretch(
         begun[0],
         cut[0],
@@ -202,5 +209,5 @@ def _ended(begun: Cut, cut: Cut, marks: Marks, shell: Shell, scene: Scene, befor
         tuple((shell.uses or [])[marks[1] :]),
         scene.commands - marks[2],
         quiet,
-        before if quiet else after,
+        before if quiet else rest(shell, scene),
     )
