@@ -21,11 +21,13 @@ _OPTION_NAME = re.compile(r"--?([A-Za-z][\w.-]*)")
 _NEXT = re.compile(r"[ \t]+([A-Za-z]{2,})")
 _EXISTS = re.compile(r"\b(?:takes?|accepts?|supports?|knows|understands?)\b[^.;\n]{0,60}$")
 _RUNTIME = re.compile(
-    r"(?<![\w./-])(?:(?:apptainer|singularity)[ \t]+(?:exec|run)|(?:podman-hpc|podman|docker)[ \t]+run|shifter)"
+    r"(?<![\w./-])(?:(?:apptainer|singularity)[ \t]+(?:exec|run)|(?:podman-hpc|podman|docker)[ \t]+run|"
+    r"shifter(?=[ \t]+(?:-|python|bash|\S+\.py)))"
     r"(?P<options>(?:[ \t]+--?[a-z][\w-]*(?:=\S+)?)*)(?=[ \t])"
 )
 _SHELL = re.compile(
     r"(?<=qsub )-I\b|\bcd[ \t]+\"?\$\{?(?:PBS_O_WORKDIR|SLURM_SUBMIT_DIR)\}?\"?|--pty\b|"
+    r"(?:source|\.)[ \t]+(?:~|\$HOME)/\.(?:bash|z)\w*|(?:source|\.)[ \t]+/etc/profile\S*|"
     r"(?:--wait=0|(?<![\w./])(?:/usr)?/bin/(?:ba|z|t?c)?sh)(?:[ \t]+-[il]+)?(?=\s|$)"
 )
 _DONE_ANYWAY = re.compile(r"[ \t]+(?:--(?:nv|rocm|rm|gpus?(?:=all)?|nccl|mpi)|-it?|-t)(?=[ \t]|$)")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from maple_submit_filter.site.facts import NodeKind, Partition, Site, kinds_with
 
-from ..base.slots import Name, Origin, Slot, Slots
+from ..base.slots import Missing, Name, Origin, Slot, Slots
 from . import counts
 from .language.vocabulary import listed, texts
 from .phrases import KIND_X
@@ -180,6 +180,9 @@ def _enough(kind: NodeKind, asked: Asked) -> bool:
     return number is None or kind.gpus is None or kind.gpus >= number
 
 
+_MOST_GPUS = 8  # that a node has, as a rule; more are the job's
+
+
 def _gpus_of_nodes(asked: Asked, site: Site) -> Asked:
     """A bare number of GPUs beside a number of nodes is what fills whole nodes here: each node's, or the job's."""
     slot, nodes = asked.slots.get("gpus_total"), asked.slots.number("nodes")
@@ -189,9 +192,13 @@ def _gpus_of_nodes(asked: Asked, site: Site) -> Asked:
     whole = {kind.gpus for kind in site.kinds if kind.gpus and (not named or kind.name in named)}
     number = int(slot.value)
     each = number in whole and number // nodes not in whole or not whole and 1 < number <= nodes
+    rest = Slots(slot for name, slot in asked.slots.items() if name != "gpus_total")
+    if not whole and nodes < number <= _MOST_GPUS and number % nodes == 0 and "ranks_per_node" not in asked.slots:
+        says = "%s on %d nodes may be all, or each node's; say which" % (slot.origin.where, nodes)
+        choices = (str(number // nodes), str(number))
+        return asked._replace(slots=rest, doubts=(*asked.doubts, Missing("gpus_per_node", says, choices)))
     if not each:
         return asked
-    rest = Slots(slot for name, slot in asked.slots.items() if name != "gpus_total")
     more = asked._replace(slots=rest.with_more([slot._replace(name="gpus_per_node")]))
     ranks = counts.Counts(nodes, number, None, asked.slots.number("ranks_per_node"), asked.ranks)
     return more._replace(contradictions=(*more.contradictions, *counts.contradictions(ranks)))

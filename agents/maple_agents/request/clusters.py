@@ -9,11 +9,12 @@ from functools import cache
 from . import site_names
 from .language.lexemes import FROM, NAMED, OPEN, SAID, WEAK, Line, Reading
 from .language.vocabulary import listed, texts
-from .language.words import Token
+from .language.words import Token, spelt
 from .site_names import SiteNames, centers
 
 _WORDS = texts("clusters")
 _ELSEWHERE = listed(_WORDS["elsewhere"])
+_NO_NAME = listed(_WORDS["no_name"])
 _CENTER = "".join("|%s " % re.escape(center) for center in sorted(centers()))
 _FROM = re.compile(
     r" (?:from|off|away from|out of|leaving|left|not on|unlike|used on|wrote for|written "
@@ -176,47 +177,7 @@ def _strangers(line: Line, clusters: tuple[SiteNames, ...]) -> Iterator[Reading]
         group = "name" if match.groups.get("name") else "other"
         first, _ = line.group(match, group)
         word = line.words[first]
-        if word.lex in (
-            "SITE",
-            "§",
-            "a",
-            "the",
-            "my",
-            "our",
-            "this",
-            "any",
-            "same",
-            "local",
-            "university",
-            "hpc",
-            "slurm",
-            "pbs",
-            "gpu",
-            "new",
-            "home",
-            "here",
-            "GPU",
-            "campus",
-            "department",
-            "lab",
-            "other",
-            "down",
-            "busy",
-            "big",
-            "full",
-            "large",
-            "small",
-            "company",
-            "whole",
-            "entire",
-            "nvidia",
-            "amd",
-            "intel",
-            "shared",
-            "remote",
-            "compute",
-            "default",
-        ) or word.kind not in ("word", "name"):
+        if word.lex in _NO_NAME or spelt(word.lex) or word.kind not in ("word", "name"):
             continue
         if group == "other" and word.kind == "word" and word.text == word.lex and not _capital(line, first):
             continue

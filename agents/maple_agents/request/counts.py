@@ -63,7 +63,7 @@ def _reading(line: Line, match: Hit, what: str, at: int) -> Reading:
     name, _, how = what.partition("!")
     start, end = min(line.words[match.first].start, line.words[at].start), line.words[match.last].end
     text = line.words[at].lex
-    strength = {"named": NAMED, "weak": WEAK, "kind": WEAK, "single": WEAK}.get(how, SAID)
+    strength = {"named": NAMED, "weak": WEAK, "kind": SAID, "single": WEAK}.get(how, SAID)
     if how == "kind":  # "8 gh nodes": what stands between may be a word of the site
         return Reading(name, int(float(text)), line.words[at].start, line.words[at].end, strength)
     if how == "open":

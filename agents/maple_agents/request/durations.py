@@ -95,6 +95,7 @@ def _duration(words: Sequence[Token], at: int) -> tuple[int, int]:
 
 def _bare_minutes(words: Sequence[Token], at: int) -> int:
     """Return the minutes of "2 h 45": two digits behind the hours, and the item ends there."""
+    at += at + 1 < len(words) and words[at].lex == "and"
     ends = at + 1 >= len(words) or words[at + 1].kind == SIGN
     number = words[at].text if at < len(words) and words[at].kind == NUMBER else ""
     return int(number) if ends and re.fullmatch(r"[0-5]\d", number) else 0
@@ -232,6 +233,8 @@ def _meant(line: Line, at: int, word: Token) -> int | None:
         return _how(line, at)
     if re.search(_OF_ANOTHER, before):
         return None
+    if re.match(r" long (?:[.,;)]|and|on|$)", after):
+        return SAID
     plain = re.sub(
         r"(?: (?:about|around|approximately|roughly|some|the|last|a|another|full|maybe|say|~)){1,4} $", " ", before
     )

@@ -19,6 +19,7 @@ _STAMP = re.compile(r"(?m)^[ \t>]*\[?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\]?(
                     r"^[ \t]*\[[\w.@:~/ -]{1,40}\][ \t]*[$#%](?=[ \t])|^[ \t]*(?:\(\w+\)[ \t]+)?[\w.-]+@["
                     r"\w.-]+[:\w/~. -]*[$#%](?=[ \t])|"
                     r"^[ \t]*[$%>](?=[ \t]+\w)")  # fmt: skip
+_LISTED = re.compile(r"(?im)^([ \t]*\"?(?:args|arguments|argv|flags)\"?[ \t]*:)([ \t]*\[[^\]\n]*\],?[ \t]*)$")
 _HISTORY = re.compile(r"(?m)^[ \t]*\d{1,5}[ \t]{2,}(?=[a-z./])")
 
 
@@ -26,6 +27,8 @@ def plain_form(text: str) -> str:
     """Return *text* with the lines of forms, tables, chats and shells as plain ones; every character stays in place."""
     if "\n" not in text:
         return text
+    text = text.replace("\\,", " ,")  # of a calendar
+    text = _LISTED.sub(lambda line: line[1] + re.sub(r"[\[\]\"',]", " ", line[2]), text)
     text = _COMMENTED.sub(lambda line: " " * len(line.group()), text)
     text = _RULE.sub(lambda rule: " " * len(rule.group()), text)
     text = _STAMP.sub(lambda stamp: " " * len(stamp.group()), text)
@@ -66,6 +69,7 @@ def _answered(key: str, talk: re.Match[str]) -> str:
 _PASTED = re.compile(
     r"(?m)^[ \t]*(?:\d{1,5}[ \t]{2,}|[\w.@~:-]{0,40}\$[ \t]+)?(?:#[ \t]?(?:SBATCH|PBS|BSUB)\b|#!|>|"
     r"(?:salloc|sbatch|qsub|idev|interact|srun|ibrun|mpiexec|mpirun|jsrun)\b(?=[^\n]*[ \t]-))[^\n]*"
+    r"|^[ \t]*(?:\(\w+\)[ \t]*)?[\w.@~:/-]{1,40}(?:\[[^\]\n]*\])?[ \t]?[$%][ \t]+\S[^\n]*"
 )
 _COMMENTED = re.compile(r"(?m)^[ \t]*##+[ \t]?(?:SBATCH|PBS|BSUB)\b[^\n]*")
 
@@ -90,20 +94,22 @@ def _keyed(row: re.Match[str]) -> str:
 # Values that their form alone gives away, whatever stands around them.
 
 _SHORT = (
-    ("queue", WEAK, re.compile(r"(?<![\w-])q=(?P<n>[\w.+-]*\w)")),
-    ("account", WEAK, re.compile(r"(?<![\w-])[Aa]=(?P<n>[A-Za-z][\w.+-]*\w)")),
     (GPUS, SAID, re.compile(r"(?<![\w-])n?gpus=(?P<n>\d{1,3})(?![\w.:])")),
     ("cpus_per_node", SAID, re.compile(r"(?<![\w-])ncpus=(?P<n>\d{1,4})(?![\w.:])")),
     ("nodes", SAID, re.compile(r"(?<![\w-])(?:N|[Ss]elect)[ \t]?=[ \t]?(?P<n>\d{1,5})(?![\w.:])")),
     ("ranks_per_node", SAID, re.compile(
         r"(?i)(?<![\w-])(?:[tpr]pn|(?:ranks?|tasks?|procs?|processes)(?:/|[ -]per[ -])node)[ \t]?(?:=|:)?[ \t]?"
-        r"(?P<n>\d{1,3})(?![\w.:])|(?<![\w.:/-])(?P<m>\d{1,3})[ \t]?[tr]pn\b")),
+        r"(?P<n>\d{1,3})(?![\w.:])|(?<![\w.:/-])(?P<m>\d{1,3})[ \t]?"
+        r"(?:[tr]pn|(?:ranks?|tasks?|procs?|processes)/n)\b")),
+    ("gpus_per_node", SAID, re.compile(
+        r"(?i)(?<![\w-])gpn[ \t]?=?[ \t]?(?P<n>\d{1,2})(?!\w)|(?<![\w.:/-])(?P<m>\d{1,2})[ \t]?gpn\b")),
+    ("cpus_per_task", SAID, re.compile(r"(?i)(?<![\w.:/-])(?P<n>\d{1,3})[ \t]?cpt\b")),
+    ("job_name", WEAK, re.compile(r"(?<![\w-])J[ \t](?P<n>[\w.+-]*\w)")),
     ("job_name", WEAK, re.compile(
         r"(?i)\b(?:give it|with|use|gets?|under) (?:the |a )?name[ \t:]+[\"'`]?(?P<n>[\w.+-]*\w)")),
 )  # fmt: skip
-_NAMES = ("job_name", "queue", "account")
 _NODES_AND_GPUS = re.compile(
-    r"(?i)(?<![\w.-])(?P<nodes>\d{1,4})[ \t]?n[ \t]?[,x/*+][ \t]?(?P<gpus>\d{1,3})[ \t]?g(?!\w)(?P<all>[ "
+    r"(?i)(?<![\w.-])(?P<nodes>\d{1,4})[ \t]?n[ \t]?[,x/*+ ][ \t]?(?P<gpus>\d{1,2})[ \t]?g(?!\w)(?P<all>[ "
     r"\t]*(?:in )?(?:total|all)\b)?"
 )
 _CLOCKED = re.compile(
@@ -119,7 +125,7 @@ def read(text: str) -> Iterator[Reading]:
     for name, strength, pattern in _SHORT:
         for match in pattern.finditer(text):
             value = next(group for group in match.groups() if group is not None)
-            yield Reading(name, int(value) if value.isdigit() and name not in _NAMES else value,
+            yield Reading(name, int(value) if value.isdigit() and name != "job_name" else value,
                           match.start(), match.end(), strength)  # fmt: skip
     for match in _CLOCKED.finditer(text):
         seconds = of_clock(match.group("clock"))

@@ -32,6 +32,7 @@ _HEADER = _compiled(r"(?im)^[ \t>]*(?:from|to|cc|bcc|reply-to|sender|von|an|de|Ã
 _MAILS = _compiled(
     r"(?i)\b(?:e-?mails?|mails?|notif\w*|inform|tell|write|ping|alert|message|contact|send)\b|@\w+ *[(,]"
 )
+_MAIL_ME = _compiled(r"(?i)\b(?:mail|email|e-mail|notify) me\b")
 _OWN_ADDRESS = _compiled(r"(?i)\bmy (?:e-?mail|mail|address)(?: address)?(?: is|:)? *$")
 _EVENTS = tuple(
     (
@@ -46,8 +47,8 @@ _MEMORY = (
     _compiled(r"(?i)\b(?:(?:host|main|system|cpu|node|total|job) )?%s%s%s" % (_MEMORY_WORD, _LINK, _SIZE)),
     _compiled(r"(?i)(?<![\w.-])%s(?:[ \t]+(?:of|from|the|total|host|main|system|cpu"
               r"|node))*[ \t-]+%s\b" % (_SIZE, _MEMORY_WORD)),
-    _compiled(r"(?i)(?:^|[,;+|/\n]|\b(?:and|plus|with|cores?|cpus?)\b)[ \t]*(?P<alone>%s)[ \t]*"
-              r"(?=[,;.)+|/\n\d]|$|and\b)" % _SIZE),
+    _compiled(r"(?i)(?:^|[,;+|/\n]|\b(?:and|plus|with|give me|gimme|need|want|cores?|cpus?)\b)[ \t]*(?P<alone>%s)[ \t]*"
+              r"(?=[,;.)+|/\n\d]|$|and\b|please\b|pls\b)" % _SIZE),
 )  # fmt: skip
 _PER_PART = _compiled(r"(?i)[ \t]*(?:per|/|each|for each|a)[ \t]*(?:cpu|core|gpu|card|task|process|rank)")
 _OF_VIDEO = _compiled(r"(?i)\b(?:gpu|video|v|device|card)[ -]?$")
@@ -115,7 +116,10 @@ def _event_words(text: str, start: int, end: int) -> list[tuple[int, int]]:
 def _mail(text: str) -> Iterator[Reading]:
     """Yield the address that mails go to, and when they are sent. The addresses of a pasted mail's head are none."""
     heads = [match.span() for match in _HEADER.finditer(text)]
-    for match in _ADDRESS.finditer(text):
+    addresses = list(_ADDRESS.finditer(text))
+    if len(addresses) == 1 and _MAIL_ME.search(text[: addresses[0].start()] + text[addresses[0].end() :]):
+        yield Reading("mail", addresses[0].group(), *addresses[0].span())
+    for match in addresses:
         if any(start <= match.start() < end for start, end in heads):
             continue
         first, last = _around(text, match.start(), match.end())

@@ -22,7 +22,7 @@ _INTERPRETER = (
 _FILE = r"(?:[\w.~$@{}+/-]*/)?[\w.+-]*\w\.(?:py|jl|R|sh)\b|\./[\w./+-]+"
 _STARTER = r"(?:torchrun|accelerate\s+launch|deepspeed|srun|mpiexec|mpirun|ibrun|jsrun|aprun)"
 _BEGIN = re.compile(
-    r"(?<![\w./$~@-])(?:(?:[A-Z_][A-Z0-9_]*=[^\s\"'`]+[ \t]+){0,8}(?:%s\b|%s\b))|(?<![\w./$~@-])(?:%s)(?![\w/]|\.\w)"
+    r"(?<![\w./$~@-])(?:(?:[A-Z_][A-Z0-9_]+=[^\s\"'`]+[ \t]+){0,8}(?:%s\b|%s\b))|(?<![\w./$~@-])(?:%s)(?![\w/]|\.\w)"
     % (_STARTER, _INTERPRETER, _FILE)
 )
 _QUOTED = re.compile(
@@ -284,6 +284,7 @@ def _argument(word: str, value_for: str, wants_program: bool, follows: str, raw:
         or _SHARES.fullmatch(word)
         or raw.startswith("(")
         or _GLUED_UNIT.match(word)
+        and not (value_for and re.fullmatch(r"\d+(?:x\d+)+", word) and raw != word + ",")
         or (_NUMBERS.fullmatch(word) and _UNIT_FOLLOWS.match(follows))
     ):
         return ""

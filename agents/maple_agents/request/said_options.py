@@ -18,10 +18,12 @@ from .phrases import known, squeezed
 _WORDS = texts("said_options")
 _LONG = table(_WORDS["long"])
 _SHORT = table(_WORDS["short"])
+_KEYS = table(_WORDS["keys"])
 _OF_PBS = {**_SHORT, "n": "", **table(_WORDS["of_pbs"])}
 _OPTION = re.compile(
     r"(?<![\w-])(?:--(?P<long>[a-z][a-z_-]+)(?:[ =]{1,8}(?P<long_value>[^\s;\"'`-][^\s;\"'`]*))?"
-    r"|-(?P<short>[a-zA-Z])(?P<glue> {0,8}=? {0,8})(?P<short_value>[^\s;\"'`-][^\s;\"'`]*))",
+    r"|-(?P<short>[a-zA-Z])(?P<glue> {0,8}=? {0,8})(?P<short_value>[^\s;\"'`-][^\s;\"'`]*))"
+    r"|(?<![\w./:=$?&-])(?P<key>[a-z][a-z_-]*=|[a-z]+(?:[_-][a-z]+)+[ :=]{1,4})(?P<key_value>[^\s;\"'`-][^\s;\"'`]*)",
     re.I,
 )
 _SHAPES = {
@@ -36,8 +38,8 @@ _SHAPES = {
     "qos": r"[\w.-]+",
     "queue": r"[\w.@-]+",
     "account": r"[\w][\w.-]*",
-    "time": r"[\d:-]*\d",
-    "walltime": r"[\d:-]*\d",
+    "time": r"[\d:-]*\d|(?:\d+[dhm]){1,3}",
+    "walltime": r"[\d:-]*\d|(?:\d+[dhm]){1,3}",
     "constraint": r"[\w&|*()\[\].-]+",
     "array": r"[\d,:%-]+",
     "container": r"[^\s;|&$]+",
@@ -51,6 +53,9 @@ _SHAPES = {
     "mail_on": r"[A-Za-z_,]+",
     "dependency": r"(?:depend=)?after\w*:[\d.:\w\[\]-]+",
 }
+
+
+_UNITS = {"d": 86400, "h": 3600, "m": 60}
 
 
 class Option(NamedTuple):
@@ -71,22 +76,29 @@ def options(text: str, is_cluster: Callable[[str], bool] = lambda word: False) -
     at = 0
     while match := _OPTION.search(text, at):
         at = match.end()
-        long, letter = match.group("long"), match.group("short")
+        long, letter, key = match.group("long"), match.group("short"), match.group("key")
         short = _OF_PBS if pbs else _SHORT
         name = _LONG.get(long.lower().replace("_", "-"), "") if long else short.get(letter, "")
-        value = match.group("long_value") if long else match.group("short_value")
-        if not name or value is None:
-            continue
-        if not name or letter == "a" and not re.match(r"\d", value):
+        name = _of_key(key, match.group("key_value")) if key else name
+        value = match.group("long_value") or match.group("short_value") or match.group("key_value")
+        if not name or value is None or letter == "a" and not re.match(r"\d", value):
             continue
         value = _own(name, value, is_cluster)
         value = value.rstrip(".,:!?)") if name != "filesystems" else value.rstrip(".,!?)")
         if letter and match.group("glue") == "" and not re.match(r"\d", value) and name not in ("resources",):
             continue
         if re.fullmatch(_SHAPES[name], value):
-            start = match.start("long_value") if long else match.start("short_value")
-            at = start + len(value)
+            kind = "long_value" if long else "key_value" if key else "short_value"
+            at = match.start(kind) + len(value)
             yield Option(name, value, match.start(), at)
+
+
+def _of_key(key: str, value: str) -> str:
+    """Return the slot of an option without its dashes, "J=pt13b", "acct=nlp"; "" where the value leaves it open."""
+    key = key.rstrip(" :=")
+    name = _KEYS.get(key, "") or (_LONG.get(key.lower().replace("_", "-"), "") if len(key) > 1 else "")
+    unclear = re.fullmatch(r"\d+(?::\d\d)?[.,;]?", value)
+    return "" if unclear and name in ("time", "walltime", GPUS, "array") else name
 
 
 def _own(name: str, value: str, is_cluster: Callable[[str], bool]) -> str:
@@ -150,7 +162,8 @@ def _readings(option: Option) -> Iterator[Reading]:
     elif name in (GPUS, "gpus_per_node"):
         yield from _gpus(value, "gpus_total" if name == GPUS else name, start, end)
     elif name in ("time", "walltime"):
-        seconds = values.seconds(value.encode())
+        amounts = re.findall(r"(\d+)([dhm])", value)
+        seconds = sum(int(many) * _UNITS[unit] for many, unit in amounts) or values.seconds(value.encode())
         if seconds:
             yield Reading("walltime", clock(seconds), start, end, NAMED)
     elif name == "nodes" and "-" in value:

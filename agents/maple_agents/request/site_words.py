@@ -21,7 +21,7 @@ from .weights import CORRECTS
 
 _WORDS = texts("unread")
 _EVERYDAY, _DENIALS, _PLACE_WORDS = (listed(_WORDS[name]) for name in ("everyday", "denials", "place_words"))
-_WORD = re.compile(r"[^\s,;()\"'`|/，。；、]+")
+_WORD = re.compile(r"[^\s,;()\"'`|/&，。；、]+")
 _APART = re.compile(r"(?:^|[,;:(|/\n])\s*\Z")
 _ENDS = re.compile(r"\s*(?:[,;:)|/\n]|\.(?:\s|$)|$)")
 _CHOICES = ("or", "either", "if", "otherwise")
@@ -54,7 +54,7 @@ def named(
             slots_here.append(Slot(row.selector, row.name, Origin("request", row.name)))  # type: ignore[arg-type]
     by_name: dict[Name, dict[str, Slot]] = {}
     for slot in slots_here:
-        by_name.setdefault(slot.name, {}).setdefault(str(slot.value), slot)
+        by_name.setdefault(slot.name, {})[str(slot.value).lower()] = slot  # as it was said last
     stands = {name: _standing(list(values.values()), text) for name, values in by_name.items()}
     return tuple(slot for name, slot in stands.items() if slot and (name not in slots or is_old(slots[name], old)))
 
@@ -169,4 +169,5 @@ def _system_stands(piece: re.Match[str], match: re.Match[str], text: str) -> boo
     """Tell whether a word is a file system's name there, and not denied ("no home needed")."""
     whole = re.fullmatch(r"[A-Za-z_]+(?:[+:&][A-Za-z_]+)*", _bare(match))
     behind = text[match.end() :].split()[:2]
-    return bool(whole) and not {"not", "needed"} <= {*(word.lower().strip(",.") for word in behind)}
+    denied = re.search(r"(?:\bnot|n't|\bun)[ -]?(?:needed|touched|used|wanted|required)", " ".join(behind))
+    return bool(whole) and not denied

@@ -75,17 +75,19 @@ _IMAGE = Late(
     "registry.",
 )
 _IMAGE_KEYED = Late(
-    r"\b(?:container|image|docker image|container image|shifter image|apptainer|singularity)[\"'*]*(?:\s*[:=]\s"
-    r"*|\s+(?:is |called |named )?)[\"'`]?(?P<image>[\w.-]+(?:/[\w.-]+)*(?::[\w.-]+)|[\w.-]+(?:/[\w.-]+)+(?::[\w"
+    r"\b(?:container|image|docker image|container image|(?:container )?shifter(?: image)?|apptainer|"
+    r"singularity)[\"'*]*(?:\s*[:=]\s*|\s+(?:is |called |named )?)"
+    r"[\"'`]?(?P<image>[\w.-]+(?:/[\w.-]+)*(?::[\w.-]+)|[\w.-]+(?:/[\w.-]+)+(?::[\w"
     r".-]+)?)(?![\w/])",
     "container",
     "image",
+    "shifter",
     "apptainer",
     "singularity",
 )
 _CONDA = Late(
     r"\b(?:conda|mamba|micromamba|anaconda|miniconda)(?:[ \t-]+(?:activate|env(?:ironment)?"
-    r"|environment|my|the|called|named|is|name|-n|from|run))*[ \t:=]+[\"'`]?(?P<name>[~/$.]?[\w./${}+-]*\w)",
+    r"|environment|my|the|there|here|called|named|is|name|-n|from|run))*[ \t:=]+[\"'`]?(?P<name>[~/$.]?[\w./${}+-]*\w)",
     "conda",
     "mamba",
 )
@@ -220,10 +222,12 @@ def _environments_at(text: str) -> Iterator[Reading]:
     """Yield the environment that lies at a path: "the conda env lives in /work/x", "virtualenv: $SCRATCH/v"."""
     for match in _ENV_AT.finditer(text):
         path, around = match.group("path"), (match.group() + (match.group("after") or "")).lower()
-        kind = re.search(r"conda|mamba|venv|virtual", around.replace(path.lower(), " "))
+        kind = re.search(r"conda|mamba|venv|virtual", around.replace(path.lower(), " ")) or re.search(
+            r"conda|mamba", text.replace(path, " ").lower()
+        )
         if path.endswith("/bin/activate") or not kind and not re.search(r"/\.?(?:v|virtual)envs?(?:/|$)", path):
             continue  # of which kind it is, nobody said
-        conda = re.search(r"conda|mamba", around.replace(path.lower(), " "))
+        conda = "conda" in kind.group() or "mamba" in kind.group() if kind else False
         activate = "conda activate %s" if conda else "source %s/bin/activate"
         yield Reading("environment", activate % path, match.start(), match.end())
 

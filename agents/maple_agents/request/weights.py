@@ -22,7 +22,8 @@ CORRECTS = re.compile(
     r" (?:no ,|not ,|no no|no wait|wait|make that|make it|sorry|i mean|i meant|actually|correction|scratch "
     r"that|scrap that|on second thought|or rather|rather|change (?:that|it|this)|edit :|edit"
     r"|update :|"
-    r"no make|better|oops|strike that|forget that|hmm|instead|nope|my bad|should be|let's make|let 's make) "
+    r"no make|better|oops|strike that|forget that|hmm|instead|nope|my bad|should be|let's make|let 's make|"
+    r"(?:[-=] )?>) "
 )
 _AGAIN = pattern(_WORDS["again"])
 _UNIT_SECONDS = (("week", 604800), ("day", 86400), ("hour", 3600), ("h", 3600), ("min", 60), ("m", 60))
@@ -68,6 +69,7 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
     elided = list(_elided(line, [reading for _, reading in placed], aside))
     meant = [reading for at, (place, reading) in enumerate(placed) if at not in refused and not aside[place[0]]]
     meant = sorted([*meant, *elided], key=lambda reading: reading.start)
+    meant += _only_program(meant, [reading for at, reading in enumerate(those) if at not in refused])
     wishes = frozenset(str(reading.value) for reading in meant if reading.name == WISH)
     opens = [str(reading.value) for reading in meant if reading.name == OPEN]
     doubts: list[Missing] = []
@@ -102,6 +104,13 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
     )
     outdone = tuple(_without_value(readings, chosen, doubts))
     return Weighed(chosen, wishes, tuple(dict.fromkeys(opens)), tuple(doubts), unsaid, outdone, tuple(doubted))
+
+
+def _only_program(meant: Sequence[Reading], readings: Sequence[Reading]) -> list[Reading]:
+    """Return the program that is named beside an earlier job, "train.py ran on 1 node", where no other is."""
+    programs = [reading for reading in readings if reading.name == "program"]
+    alone = len({str(reading.value) for reading in programs}) == 1
+    return programs[-1:] if alone and not any(reading.name == "program" for reading in meant) else []
 
 
 def _without_value(
@@ -160,7 +169,7 @@ def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None
     stands, open_ = those[0], False
     for before, reading in itertools.pairwise(those):
         if reading.value == stands.value and not open_:
-            stands = reading if reading.strength > stands.strength else stands
+            stands = reading if reading.strength >= stands.strength else stands
         elif _corrected(line, before, reading):
             stands, open_ = reading, False
         else:
@@ -197,6 +206,8 @@ def _without_old_sizes(line: Line, chosen: dict[str, Reading]) -> None:
         if own in chosen and own not in kept:
             for name in kept.intersection(followers):
                 del chosen[name]
+    if "gpus_total" in chosen and "gpus_total" not in kept and {"nodes", "gpus_per_node"} & kept:
+        chosen.pop("nodes" if "nodes" in kept else "gpus_per_node")  # so many on how many nodes, the site knows
 
 
 def _without_old_ranks(chosen: dict[str, Reading]) -> None:
@@ -297,7 +308,8 @@ def _outdone(line: Line, readings: Sequence[Reading]) -> set[int]:
 
 def _taken_back(line: Line, readings: Sequence[Reading]) -> set[int]:
     """Return the names that a later clause says are not to be had: "account abc, right? no, that one ran out"."""
-    refused: set[int] = set()
+    empty = {each.value for each in readings if re.search(re.escape(str(each.value)) + _USED_UP, line.written)}
+    refused = {at for at, reading in enumerate(readings) if reading.name in _PLACES and reading.value in empty}
     for part in line.find(_NOT_THAT):
         start = line.words[part.first].start
         before = [at for at, reading in enumerate(readings) if reading.name in _PLACES and reading.end <= start][-1:]
@@ -308,6 +320,7 @@ def _taken_back(line: Line, readings: Sequence[Reading]) -> set[int]:
 
 _PLACES = ("account", "partition", "queue", "qos")
 _NOT_THAT = pattern(_WORDS["not_that"])
+_USED_UP = pattern(_WORDS["used_up"])
 _OF_THEM = r"(?:need|want|only|just|use|take|get|request|reserve) (?P<n>\d+) of (?:them|these|those)"
 
 

@@ -112,7 +112,7 @@ def language(text: str) -> str:
     most = max(_known(), key=lambda name: _hits(words, name))
     hits = _hits(words, most)
     loans = sum(word in _ENGLISH and word in _SHARED for word in words)  # "script" and "account" tell no language
-    return most if hits and (hits > english or hits > max(2, english - loans)) else ""
+    return most if hits and (hits > english or hits > max(1, english - loans)) else ""
 
 
 def known(text: str) -> bool:

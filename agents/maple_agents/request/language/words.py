@@ -195,8 +195,17 @@ def _joined(tokens: Sequence[Token]) -> list[Token]:
             text = joined[-2].text + token.text
             joined[-2:] = [Token(NUMBER, text, text, joined[-2].start, token.end, joined[-2].glued)]
         else:
+            if token.lex in ("hour", "day", "week") and len(joined) > 2 and _is_decimal(*joined[-3:]):
+                text = "%s.%s" % (joined[-3].text, joined[-1].text)
+                joined[-3:] = [Token(NUMBER, text, text, joined[-3].start, joined[-1].end, joined[-3].glued)]
             joined.append(token)
     return joined
+
+
+def _is_decimal(first: Token, comma: Token, last: Token) -> bool:
+    """Tell whether a comma parts a number's decimals, "2,5 hours"; of a time, whose unit follows."""
+    glued = first.end == comma.start and comma.end == last.start
+    return comma.text == "," and glued and first.text.isdigit() and bool(re.fullmatch("5|25|75", last.text))
 
 
 def _thousands(first: Token, comma: Token, last: Token) -> bool:
