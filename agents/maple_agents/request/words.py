@@ -289,6 +289,7 @@ def leftover(line: Line, spans: Sequence[tuple[int, int]]) -> Leftover:
 
 MEMORY = "gpu_memory"
 _UNITS = ("gb", "gib", "g", "tb", "gigabyte", "gigabytes", "gig", "gigs")
+_SIZES = ("16", "24", "32", "40", "48", "64", "80", "94", "96", "128", "141")
 _OF_GPU = frozenset(("gpu", "GPU", "hbm", "vram", "card"))
 
 
@@ -300,7 +301,9 @@ def sized(words: Sequence[Token]) -> tuple[list[Token], list[Reading]]:
         taken = _taken(words, at)
         if taken:
             last = words[at + taken - 1]
-            tokens.append(Token("size", words[at].lex, "SIZE", words[at].start, last.end, words[at].glued))
+            of_node = at + taken < len(words) and words[at + taken].lex == "node"
+            lex = "SIZE" if not of_node or words[at].lex in _SIZES else "AMOUNT"  # "a 13 GB node" names no kind of GPU
+            tokens.append(Token("size", words[at].lex, lex, words[at].start, last.end, words[at].glued))
             at += taken
         else:
             tokens.append(words[at])
@@ -322,7 +325,7 @@ def _of_gpu(words: Sequence[Token], at: int) -> list[Reading]:
     behind = [token.lex for token in words[at + 1 : at + 3]]
     before = [token.lex for token in words[max(0, at - 3) : at]]
     near = bool(behind) and (behind[0] in _OF_GPU or behind[0] in ("nvidia", "of") and behind[-1] in _OF_GPU)
-    near = near or behind[:1] in (["one"], ["1"]) and "GPU" in [token.lex for token in words[max(0, at - 4) : at]]
+    near = near or behind[:1] == ["node"] or behind[:1] in (["one"], ["1"]) and "GPU" in [token.lex for token in words[max(0, at - 4) : at]]
     beside = (
         near
         or before[-1:] == ["GPU"]
