@@ -325,7 +325,12 @@ def _of_gpu(words: Sequence[Token], at: int) -> list[Reading]:
     behind = [token.lex for token in words[at + 1 : at + 3]]
     before = [token.lex for token in words[max(0, at - 3) : at]]
     near = bool(behind) and (behind[0] in _OF_GPU or behind[0] in ("nvidia", "of") and behind[-1] in _OF_GPU)
-    near = near or behind[:1] == ["node"] or behind[:1] in (["one"], ["1"]) and "GPU" in [token.lex for token in words[max(0, at - 4) : at]]
+    near = (
+        near
+        or behind[:1] == ["node"]
+        or behind[:1] in (["one"], ["1"])
+        and "GPU" in [token.lex for token in words[max(0, at - 4) : at]]
+    )
     beside = (
         near
         or before[-1:] == ["GPU"]
