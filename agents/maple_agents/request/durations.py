@@ -305,7 +305,7 @@ def doubts(line: Line, readings: Mapping[str, Reading]) -> Iterator[Missing]:
     if high and low > high:
         says = "%s and %s are said, and both cannot be" % (clock(low), clock(high))
         yield Missing("walltime", says, (clock(high), clock(low)))
-    elif reading is not None and (other := _said_anew(line, chosen)):
+    elif reading is not None and (other := _said_anew(line, chosen, reading.start)):
         says = "%s and %s are said; say which holds" % (clock(chosen), clock(other))
         yield Missing("walltime", says, (clock(other), clock(chosen)))
     elif reading is None and _is_unknown(line):
@@ -319,11 +319,11 @@ _ANEW = (
 _OF_A_PART = r"\b(?:epoch|step|iteration|every|each|checkpoint|save|eval)"
 
 
-def _said_anew(line: Line, chosen: int) -> int:
+def _said_anew(line: Line, chosen: int, start: int) -> int:
     """Return a second time that somebody insists on ("wait no it only needs 30 hours"), 0 where there is none."""
     aside = asides(line)
     for at, word in enumerate(line.words):
-        if word.kind != DURATION or aside[at] or int(word.text) in (0, chosen) or not chosen:
+        if word.kind != DURATION or aside[at] or word.start < start or int(word.text) in (0, chosen) or not chosen:
             continue
         if re.search(_OF_A_PART, line.before(at, 7)):
             continue

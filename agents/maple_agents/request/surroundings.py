@@ -288,7 +288,7 @@ def doubts(line: Line, readings: Mapping[str, Reading]) -> Iterator[Missing]:
 
 
 _FROM_TO = re.compile(
-    r"(?i)(?<![\w.:/-])(?P<name>(?:[a-z]+[_/-]?)*)(?P<n>\d{1,5})(?P<end>\.\w+)?[ \t]*(?:to|through|bis|à|a|-|–|"
+    r"(?i)(?<![\w.:/-])(?P<name>(?:[a-z]+[_/-]?)*)(?P<n>\d{1,5})(?P<end>\.\w+)?[ \t]*(?:to|until|till|through|bis|à|a|-|–|"
     r"\.{2,3}|…)[ \t]*(?P=name)(?P<m>\d{1,5})(?(end)(?P=end))(?![\w:])"
 )
 
@@ -314,7 +314,7 @@ def _arrays_said(line: Line, text: str) -> Iterator[Reading]:
             r"[\"'*]*(?:[ \t]+(?:job|jobs|task|tasks|of|with|indices|index|range|from|ids"
             r"|over|for|size|elements?|,|-|=|:|is))*[ \t]*[:=,]?[ \t]*(?:ind(?:ices|ex)|ids?|range)?[ \t]"
             r"*[:=]?[ \t]*\(?(?P<range>%s)(?P<to>[ "
-            r"\t]*(?:to|through|\.\.\.?|–|a|bis|à)[ \t]*\d+)?\)?"
+            r"\t]*(?:to|until|till|through|\.\.\.?|–|a|bis|à)[ \t]*\d+)?\)?"
             r"(?![\w.:]|[ \t]*-?(?:hours?|hrs?|h|min|days?|nodes?|gpus?)\b)" % _RANGE,
             re.I,
         ).match(text, word.end)

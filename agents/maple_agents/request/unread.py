@@ -33,6 +33,7 @@ _GPU_WORDS, _GOES_ON = listed(_WORDS["of_gpus"]), listed(_WORDS["goes_on"])
 _DENIALS, _COUNTED, _LEADS, _WAITS, _LENGTHS, _OF_TIME, _FRACTIONS = (
     listed(_WORDS[name]) for name in ("denials", "counted", "leads", "waits", "lengths", "of_time", "fractions")
 )
+_HARMLESS = listed(_WORDS["harmless"])
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(?=\s|=|$)")
 _PLACE = re.compile(r"(?:~|\.{1,2})?/[\w.~/-]*\w|\$\{?\w+.*|[\w.+-]+@[\w.-]+")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")  # of the environment
@@ -210,7 +211,7 @@ def _judged(left: Left, slots: Slots, site: Site) -> Iterator[Unread]:
     if place is not None:
         yield place
     elif _OPTION.match(left.text) or _PLACE.fullmatch(left.text):
-        yield Unread(left.text, stops=True)
+        yield Unread(left.text, stops=left.text not in _HARMLESS)
     elif left.lex == DURATION:
         lost = "walltime" not in slots and left.behind[:1] != ("of",)  # "10 hours of audio"
         yield Unread(left.text, "walltime", left.value, stops=True) if lost else Unread(left.near)
@@ -308,7 +309,8 @@ def is_item(left: Left, exactly: bool = False) -> bool:
     if before and before[0] in _LEADS_TO and (not prose or left.text.lower() in _LED):
         return ends or behind[0] in _GOES_ON
     begins = not before or before[0] in _APART or before[0][0].isupper() or before[0] in _UNITS
-    return begins and ends and not prose
+    signed = not before or before[0] in _APART  # "now: prod with 32 nodes"
+    return begins and (ends or signed and behind[0] in _GOES_ON) and not prose
 
 
 def _corrects(left: Left) -> bool:

@@ -187,7 +187,7 @@ def _alternatives(line: Line, those: list[Reading]) -> tuple[str, ...]:
 
 def _newest(line: Line, name: str, those: list[Reading]) -> list[Reading]:
     """Return the readings of the request's own words, where a pasted line has another: "the same with 8 hours"."""
-    if name in ("program", "launcher", "environment", "variables"):
+    if name in ("program", "environment", "variables"):
         return those
     old = pasted(line.written)
     own = [reading for reading in those if not any(start <= reading.start < end for start, end in old)]
@@ -288,8 +288,9 @@ def _corrected(line: Line, earlier: Reading, later: Reading) -> bool:
     first, second = _place(line, earlier), _place(line, later)
     between = " " + " ".join(word.lex for word in line.words[first[1] + 1 : second[0]]) + " "
     behind = line.after(second[1], 3)
+    arrow = " " + " ".join(word.lex for word in line.words[second[0] : second[1]]) + " "  # read with its number
     return (
-        bool(CORRECTS.search(between))
+        bool(CORRECTS.search(between) or re.match(" (?:[-=] )?> ", arrow))
         or bool(re.match(r" (?:\w+ )?instead\b", behind))
         or " no " in between
         and len(between.split()) < 6

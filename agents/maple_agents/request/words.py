@@ -63,7 +63,7 @@ def read(text: str, *, clusters: Sequence[SiteNames] | None = None) -> Asked:
 @lru_cache(256)
 def read_english(text: str, those: tuple[SiteNames, ...]) -> Asked:
     """Return what an English *text* says."""
-    line, readings, taken = _readings(forms.plain_form(text), those)
+    line, readings, taken = _readings(forms.plain_form(text), those, text)
     weighed = weigh(line, readings)
     return _asked(
         weighed, line, text, [*taken, *((outer.start, outer.end) for outer in readings if not _is_apart(outer))]
@@ -122,7 +122,9 @@ def _described() -> tuple[SiteNames, ...]:
     return site_names.of_files()
 
 
-def _readings(text: str, those: tuple[SiteNames, ...]) -> tuple[Line, list[Reading], list[tuple[int, int]]]:
+def _readings(
+    text: str, those: tuple[SiteNames, ...], written: str
+) -> tuple[Line, list[Reading], list[tuple[int, int]]]:
     """Return the words of a request, all that was read from them, and the characters that programs and options take."""
     commands, of_commands = programs.read(text)
     commands, of_servers = arguments.served(text, commands)
@@ -142,7 +144,7 @@ def _readings(text: str, those: tuple[SiteNames, ...]) -> tuple[Line, list[Readi
     words, named = _named(flat, masked, those)
     words = counted(words)
     words, sizes = sized(words)
-    line = Line(durations.timed(flowing(words, flat)), text)
+    line = Line(durations.timed(flowing(words, flat)), written)
     spoken = [*counts.read(line), *durations.read(line), *places.read(line, masked), *clusters.read(line, those)]
     around = list(surroundings.read(line, masked))
     readings = [*commands, *options, *runs, *details, *short, *named, *sizes, *spoken, *around]
