@@ -288,8 +288,8 @@ def doubts(line: Line, readings: Mapping[str, Reading]) -> Iterator[Missing]:
 
 
 _FROM_TO = re.compile(
-    r"(?i)(?<![\w.:/-])(?P<name>(?:[a-z]+[_/-]?)*)(?P<n>\d{1,5})(?P<end>\.\w+)?[ \t]*(?:to|until|till|through|bis|à|a|-|–"
-    r"|\.{2,3}|…)[ \t]*(?P=name)(?P<m>\d{1,5})(?(end)(?P=end))(?![\w:])"
+    r"(?i)(?<![\w.:/-])(?P<name>(?:[a-z]+[_/-]?)*)(?P<n>\d{1,5})(?P<end>\.\w+)?[ \t]*(?:to|until|till|through|bis|à|a|-"
+    r"|–|\.{2,3}|…)[ \t]*(?P=name)(?P<m>\d{1,5})(?(end)(?P=end))(?![\w:])"
 )
 
 
