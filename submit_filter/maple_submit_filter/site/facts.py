@@ -110,7 +110,7 @@ class GpuRequest(NamedTuple):
 
 
 class ForeignName(NamedTuple):
-    """A name of another cluster. *what*: "partition", "qos", "queue" or "account" (then *name* is how it ends)."""
+    """A name of another cluster. *what*: "partition", "qos", "queue", "constraint" or "account" (how it ends)."""
 
     site: str
     what: str
@@ -130,10 +130,13 @@ class Unfit(NamedTuple):
     """Words of a script that do not work at a site though the scheduler takes them.
 
     *what*: "mpiexec --gpu-bind" (an option of a launcher), "--backend=ccl" (what a program is told), "module conda",
-    "command wget|git clone" (one of these, in the batch shell), "-l filesystems=flare" (a value that is asked for), or
-    the name of a file on a launch line. *loads*: the module that must be loaded for it to hold; *unless*: words of the
-    script that make it work, a variable's name where it is set. Its cure: *remove* it, write *instead* for it, or write
-    words *before* its line.
+    "command wget|git clone" (one of these, in the batch shell), "word /mnt/bb" (anywhere on a command line),
+    "set NAME=value|other" (a variable that is given one of these; any, where none stands there), "-l
+    filesystems=flare" (a value that is asked for), or the name of a file on a launch line. *loads*: the module that
+    must be loaded for it to hold; *unless*: words of the script that make it work, any of several behind bars, a
+    variable's name where it is set; *after*: words that must stand there for it to hold (`module purge`). Its cure:
+    *remove* it, write *instead* for it, or write words *before* its line; a directive (`#SBATCH -C nvme`) stands
+    among the others.
     """
 
     key: str
@@ -144,6 +147,7 @@ class Unfit(NamedTuple):
     remove: bool = False
     instead: str = ""
     before: str = ""
+    after: str = ""
 
 
 class LaunchTemplate(NamedTuple):

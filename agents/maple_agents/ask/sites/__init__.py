@@ -115,11 +115,13 @@ def _elsewhere(site: Site) -> tuple[str, ...]:
     """
     if not site.kinds:
         return ()
-    own = {partition.name for partition in site.partitions}
+    from .facts import names_of
+
+    own = {tuple(name.split(" ", 3)[1::2]) for name in names_of(site)}
     if not site.partitions_complete:
-        own.update(ANYBODYS.split())
+        own.update((what, name) for what in ("partition", "qos", "queue") for name in ANYBODYS.split())
     others = [names for other, scheduler, names in _names() if other != site.id and scheduler == site.scheduler]
-    return tuple(name for names in others for name in names if name.rsplit(" ", 1)[-1] not in own)
+    return tuple(name for names in others for name in names if tuple(name.split(" ", 3)[1::2]) not in own)
 
 
 def detect(environ: Mapping[str, str], hostname: str, cluster_name: str | None = None) -> str | None:

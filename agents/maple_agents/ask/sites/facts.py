@@ -143,6 +143,8 @@ def names_of(site: Site) -> Iterator[str]:
         )
         yield "%s %s %s %s" % (site.id, partition.selector, "?" if gpus is None else gpus, partition.name)
     yield from ("%s account ? %s" % (site.id, ending) for ending in site.account_endings)
+    features = dict.fromkeys(feature for kind in site.kinds for feature in kind.features)
+    yield from ("%s constraint ? %s" % (site.id, feature) for feature in features)
 
 
 def _endings(shape: str) -> Iterator[str]:
@@ -154,7 +156,7 @@ def _endings(shape: str) -> Iterator[str]:
 
 def _unfit(name: str, table: UnfitTable) -> Unfit:
     return Unfit("unfit." + name, table.what, table.says, table.loads, table.unless, table.remove, table.instead,
-                 table.before)  # fmt: skip
+                 table.before, table.after)  # fmt: skip
 
 
 def _gpu_request(file: SiteFile) -> GpuRequest:

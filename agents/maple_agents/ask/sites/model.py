@@ -218,8 +218,9 @@ class UnfitTable(Fact):
     """Words that do not work here though the scheduler takes them.
 
     *what*: "mpiexec --gpu-bind", "--backend=ccl" (what a program is told), "-l filesystems=flare" (asked for),
-    "module conda", or a file on a launch line. *loads*: only with this module; *unless*: words that make it work.
-    *remove* it, write *instead* for it, or write a line *before* its own.
+    "module conda", "command sbatch", "word /mnt/bb", "set NAME=value", or a file on a launch line. *loads*: only with
+    this module; *unless*: words that make it work; *after*: words without which it does not hold, any of several
+    behind bars. *remove* it, write *instead* for it, or write a line *before* its own.
     """
 
     what: str
@@ -229,6 +230,7 @@ class UnfitTable(Fact):
     remove: bool = False
     instead: str = ""
     before: str = ""
+    after: str = ""
 
 
 class Option(Table):

@@ -14,7 +14,7 @@ from .. import rule
 
 _OF_X86 = re.compile(rb"(?m)^(?![ \t]*#)[^\n]*?(?<![A-Za-z0-9])(x86[_-]64|amd64|linux64|x86)(?![A-Za-z0-9])")
 _ABOUT_IMAGES = re.compile(
-    rb"\b(?:ba|z)?sh[ \t][^\n]*x86_64[\w.-]*\.sh\b|\.sif\b|\.sqsh\b|docker://|oras://|--arch\b|/NGC\b|_sif\b"
+    rb"\b(?:ba|z)?sh[ \t][^\n]*x86_64[\w.-]*\.sh\b|\.sif\b|\.sqsh\b|docker://|oras://|--arch\b|/NGC\b|_sif\b|\.whl\b"
     rb"|(?:source|\.)[ \t]+\S*/(?:activate|conda\.sh)\b|\b(?:conda|mamba|micromamba)[ \t]+activate\b",
     re.IGNORECASE,
 )
@@ -28,6 +28,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: bash Miniconda3-latest-Linux-x86_64.sh
     Wrong: source /work/miniconda3-linux-x86_64/bin/activate
+    Wrong: pip install flash_attn-2.5.6-cp311-cp311-linux_x86_64.whl
     Wrong: apptainer exec --nv torch-x86_64.sif, or apptainer pull --arch amd64, on the Grace processors of Vista
     Right: an image built for aarch64 (arm64)
     Why:   the program ends at once: exec format error. Maple tells it by the name, which may mislead, so it only
@@ -41,8 +42,14 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             says = "%s is named, but the processors here are %s" % (match.group(1).decode(), site.arch)
             fix = _arm(match, line) or _installer(match.group(1), job.source)
             yield Finding("MPL702", says, Span(*match.span(1)), fixes=(fix,) if fix is not None else (),
-                          help=_HELP[b"activate" in line or b"conda.sh" in line], site_fact="cpu_arch")  # fmt: skip
+                          help=_help(line), site_fact="cpu_arch")  # fmt: skip
             return
+
+
+def _help(line: bytes) -> str:
+    if b".whl" in line:
+        return "take a wheel for aarch64, or have pip choose: pip install NAME"
+    return _HELP[b"activate" in line or b"conda.sh" in line]
 
 
 def _installer(word: bytes, source: bytes) -> Optional[Fix]:

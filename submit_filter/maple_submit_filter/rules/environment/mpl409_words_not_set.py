@@ -81,6 +81,8 @@ def _launcher(step: Step, site: Site) -> str:
         return ""
     if link.name == "srun":
         return "srun" if not any(outer.name == "mpiexec" for outer in step.links) else ""
+    if link.name == "ibrun":
+        return site.maker("ibrun")
     if link.name != "mpiexec" or not link.argv:
         return ""
     return site.maker(link.argv[0].raw.decode("utf-8", "replace"))

@@ -6,7 +6,7 @@ import re
 from typing import Iterator, NamedTuple, Optional, Tuple
 
 from ...cures.launch_edits import drop
-from ...cures.option_edits import at, restate
+from ...cures.option_edits import at, restate, say
 from ...site.facts import Site, Unfit
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -38,9 +38,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not site.unfit or not judged(job, site):
         return
-    text = re.sub(rb"(?m)(?:^|[ \t])#.*$", b"", job.source)
+    text = re.sub(rb"(?m)(?:^|[ \t])#(?!SBATCH|PBS).*$", b"", job.source)
     for unfit in site.unfit:
-        if unfit.unless and _says(unfit.unless.encode(), text):
+        if unfit.unless and any(_says(words.encode(), text) for words in unfit.unless.split("|")):
+            continue
+        if unfit.after and not any(words.encode() in text for words in unfit.after.split("|")):
             continue
         if unfit.loads and not _load_of(unfit.loads, job.source):
             continue
@@ -58,8 +60,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _shown(unfit: Unfit, place: _Place, job: Job) -> str:
     """Return the words that do not work; of several commands the one that is there."""
-    if not unfit.what.startswith("command ") or place.span is None:
-        return unfit.what
+    if unfit.what.partition(" ")[0] not in ("command", "word") or place.span is None:
+        return unfit.what.removeprefix("set ")
     return job.source[place.span.start : place.span.end].decode("utf-8", "replace")
 
 
@@ -81,6 +83,10 @@ def _place(unfit: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
         return _module(unfit, rest, job)
     if first == "command":
         return _command(unfit, rest, job)
+    if first == "set":
+        return _variable(unfit, rest, job)
+    if first == "word":
+        return _word(unfit, rest, job)
     if first == "-l":
         return _asked(unfit, rest, job)
     if rest:
@@ -90,6 +96,26 @@ def _place(unfit: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
 
 def _module(unfit: Unfit, name: str, job: Job) -> Optional[_Place]:
     match = _load_of(name, job.source)
+    return _in_front(unfit, match, job) if match is not None else None
+
+
+def _variable(unfit: Unfit, words: str, job: Job) -> Optional[_Place]:
+    """A variable that is given one of these values: `NAME=value|other`; any, where none stands there."""
+    name, _, values = words.partition("=")
+    value = b"|".join(map(re.escape, values.encode().split(b"|"))) if values else rb"[^\s;'\"]+"
+    match = re.search(
+        rb"(?m)^(?![ \t]*#)[^\n]*?(?<![\w$])%s=[\"']?(%s)(?![\w.])" % (re.escape(name.encode()), value), job.source
+    )
+    if match is None:
+        return None
+    edit = (Edit(Span(*match.span(1)), unfit.instead.encode(), "MPL410"),)
+    return _Place(Span(*match.span(1)), _offer(edit, "%s=%s" % (name, unfit.instead)) if unfit.instead else ())
+
+
+def _word(unfit: Unfit, words: str, job: Job) -> Optional[_Place]:
+    """Words that stand somewhere on a command line, one of several behind bars: `singularity exec|singularity run`."""
+    names = b"|".join(rb"[ \t]+".join(map(re.escape, name.encode().split())) for name in words.split("|"))
+    match = re.search(rb"(?m)^(?![ \t]*#)(?:[^#\n]*?[\s\"'=(;&|])?(%s)(?![\w-])" % names, job.source)
     return _in_front(unfit, match, job) if match is not None else None
 
 
@@ -109,6 +135,9 @@ def _in_front(unfit: Unfit, match: "re.Match[bytes]", job: Job) -> _Place:
     """Return the place of the words, and what is to be said in front of their line."""
     line = job.source.rfind(b"\n", 0, match.start(1)) + 1
     start = line + len(job.source[line:]) - len(job.source[line:].lstrip(b" \t"))  # on its line: line numbers stay
+    if unfit.before.startswith("#"):
+        said = say(job, unfit.before.split(" ", 1)[1].encode(), "MPL410")
+        return _Place(Span(*match.span(1)), (said.fix(Safety.ASK, "add " + unfit.before.split(" ", 1)[1]),))
     edit = Edit(Span(start, start), unfit.before.encode() + b"; ", "MPL410")
     return _Place(Span(*match.span(1)), _offer((edit,), unfit.before) if unfit.before else ())
 

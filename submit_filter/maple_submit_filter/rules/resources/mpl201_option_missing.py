@@ -13,7 +13,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
-from ..limits import asked, asks_for_gpus, judged, text
+from ..limits import GPU_OPTIONS, asked, asks_for_gpus, judged, rows_in_force, text
 
 
 @rule("MPL201", "an option that the site demands is missing")
@@ -21,6 +21,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """Some sites refuse a job without certain options, or give it a default that does not fit.
 
     Wrong: #SBATCH --partition=gpu-a100, and no --time, on Lonestar6; no -A, or no -l filesystems, on Aurora
+    Wrong: no --account, on Expanse, whose pages demand one; what happens without they do not say
     Right: #SBATCH --time=02:00:00; #PBS -A project -l filesystems=home:flare
     Why:   the submit filter refuses it; qsub says: Account_Name is required to be set, or: Resource: filesystems is
            required to be set. Maple invents no value; it offers one only where the site itself names it for jobs of
@@ -30,11 +31,21 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not judged(job, site):
         return
     for demand in site.demands:
-        if not _breached(demand, job) or demand.effect not in ("refused", "bad-default"):
+        if not _breached(demand, job) or demand.effect == "may-run-wrongly" or _told_by_another(demand, job, site):
             continue
         if demand.effect == "bad-default" and "mem" in demand.options:
             continue  # MPL209 speaks of memory
         yield _finding(demand, plan, job, site)
+
+
+def _told_by_another(demand: Demand, job: Job, site: Site) -> bool:
+    """Return whether another rule speaks of what happens without it: MPL205, MPL208, MPL209, MPL222."""
+    if demand.effect != "unknown":
+        return False
+    timed = any(name in ("time", "walltime") for name in demand.options)
+    ends_early = timed and any(row.default_walltime for row in rows_in_force(job, site))
+    of_gpus = any(name in GPU_OPTIONS for name in demand.options)
+    return of_gpus or "mem" in demand.options or ends_early
 
 
 def _breached(demand: Demand, job: Job) -> bool:
@@ -67,9 +78,10 @@ def _finding(demand: Demand, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     names = " or ".join(option(job, name) for name in demand.options)
     proven = demand.effect == "refused"
     says = "%s is missing; the site refuses the job without it" if proven else "%s is missing"
+    says += ", which the site's pages demand" if demand.effect == "unknown" else ""
     if proven and is_pbs(job) and demand.text:
         says += ": " + demand.text.removeprefix("qsub: ").replace("%", "%%")
-    fix = (_said_unread(demand, job) or _named_by_site(demand, job, site)) if proven else None
+    fix = _said_unread(demand, job) or (_named_by_site(demand, job, site) if proven else None)
     fix = fix or (_a_task_a_node(demand, plan, job) if proven else None)
     return Finding(
         "MPL201",

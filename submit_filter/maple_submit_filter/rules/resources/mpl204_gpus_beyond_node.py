@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional, Tuple
+import re
+from typing import Iterator, Optional, Sequence, Tuple
 
+from ...cures.launch_edits import change
 from ...cures.option_edits import at, restate
 from ...cures.places import moves, needs_of
 from ...request.slurm import values
-from ...site.facts import Site
+from ...site.facts import NodeKind, Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding, counted
 from ...types.job import Job, Setting
 from ...types.launch_plan import LaunchPlan
+from ...types.text import NUL
 from .. import rule
 from ..limits import gpu_count, gpu_items, judged, most_of
 
@@ -36,6 +39,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             if finding is not None:
                 yield finding if most else finding._replace(fixes=_with_gpus(job, site))
                 return
+        yield from _of_steps(plan, most)
     yield from _types(plan, job)
 
 
@@ -131,6 +135,7 @@ def _types(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     kinds = [kind for kind in plan.allocation.node_kinds if kind.gpus != 0]
     there = sorted({kind.gpu_type for kind in kinds})
     if not there or "" in there:
+        yield from _models(kinds, job)
         return
     for name in ("gpus-per-node", "gres", "gpus", "gpus-per-task"):
         for item in gpu_items(job.settings, name):
@@ -138,6 +143,42 @@ def _types(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
             if kind and kind.lower() not in [name.lower() for name in there]:
                 yield _wrong_type(job, job.settings.get(name), kind, there)
                 return
+
+
+_MODEL = re.compile(r"[a-z]{1,3}\d{2,4}[a-z]{0,2}(?=\Z|[-_])")  # a100, mi250x, l40s, gh200
+
+
+def _models(kinds: Sequence[NodeKind], job: Job) -> Iterator[Finding]:
+    """A type that is the name of another card than those of the nodes, where these go by no type."""
+    models = sorted({kind.gpu_model for kind in kinds})
+    for name in ("gpus-per-node", "gres", "gpus", "gpus-per-task") if models and "" not in models else ():
+        for item in gpu_items(job.settings, name):
+            card = _MODEL.match(item.type.decode("utf-8", "replace").lower())
+            if card is not None and not any(card.group() in model.lower() for model in models):
+                setting = job.settings.get(name)
+                value = setting.value.replace(item.type + b":", b"") if setting is not None else b""
+                made = restate(job, setting, value, "MPL204") if setting is not None else None
+                says = "the nodes it may run on have no GPUs of type %s" % item.type.decode("utf-8", "replace")
+                untyped = "--%s=%s" % (name, value.decode("utf-8", "replace"))
+                yield Finding("MPL204", says, at(setting), help="there: %s" % ", ".join(models),
+                              fixes=(made.fix(Safety.ASK, untyped),) if made is not None else ())  # fmt: skip
+                return
+
+
+def _of_steps(plan: LaunchPlan, most: int) -> Iterator[Finding]:
+    """What the line of a step asks for on each node must be there as well."""
+    for step in plan.steps:
+        link = step.links[0] if step.links and step.links[0].name == "srun" and not step.maybe else None
+        option = link.option("gpus-per-node", "gres") if link is not None else None
+        value = option.value.raw if option is not None and option.value is not None else NUL
+        items = None if NUL in value else values.gres(value) if b"gpu" in value else values.gpus(value)
+        count = sum(item.amount for item in items or () if item.name == b"gpu")
+        if option is not None and count > most:
+            edits = change(option, value.replace(b"%d" % count, b"%d" % most), "MPL204") if most else None
+            fixes = (Fix(tuple(edits), Safety.ASK, "%d GPUs on each node" % most),) if edits else ()
+            yield Finding("MPL204", "the step asks for %d GPUs per node, but the nodes it may run on have %s" % (
+                count, most or "no GPU"), option.span or step.span, True, fixes=fixes,
+                help="request no more GPUs per node than a node has")  # fmt: skip
 
 
 def _wrong_type(job: Job, setting: Optional[Setting], kind: str, there: "list[str]") -> Finding:

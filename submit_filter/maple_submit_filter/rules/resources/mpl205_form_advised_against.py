@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from ...cures.option_edits import at, unsay
+from ...cures.option_edits import at, restate, unsay
 from ...request.scheduler_words import option
 from ...site.facts import Site
 from ...types.edits import Safety
@@ -30,7 +30,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not judged(job, site):
         return
     for refusal in site.refusals:
-        for name in refusal.options if refusal.effect == "may-run-wrongly" else ():
+        for name in refusal.options if refusal.effect in ("may-run-wrongly", "unknown") else ():
             setting = job.settings.get(name)
             if setting is not None and refuses(refusal, setting, job):
                 says = "the site advises against %s" % option(job, name)
@@ -38,9 +38,25 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                 gone = made.fix(Safety.ASK, "remove " + option(job, name)) if made is not None else None
                 fixes = tuple(filter(None, (spelled or gone,)))
                 yield Finding("MPL205", says, at(setting), False, "", fixes, refusal.says, refusal.key)
+    yield from _untyped(plan, job, site)
     for demand in site.demands:
         gpu = demand.effect == "may-run-wrongly" and demand.applies == "gpu" and asks_for_gpus(job.settings)
         if gpu and not any(asked(job, name) for name in demand.options):
             other = next((name for name in ("gres", "gpus", "gpus-per-task") if name in job.settings), "")
             says = "GPUs are requested without " + " or ".join(option(job, name) for name in demand.options)
             yield Finding("MPL205", says, at(job.settings.get(other)), help=demand.says, site_fact=demand.key)
+
+
+def _untyped(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Yield a number of GPUs without their type, where the site's form has one and the nodes differ in it."""
+    setting = job.settings.get("gpus")
+    types = list(dict.fromkeys(kind.gpu_type for kind in plan.allocation.node_kinds if kind.gpu_type))
+    if site.gpu_request.style != "gpus-typed-total" or setting is None or not setting.value.isdigit() or not types:
+        return
+    fixes = []
+    for name in types[:4]:
+        value = name.encode() + b":" + setting.value
+        made = restate(job, setting, value, "MPL205")
+        fixes += [made.fix(Safety.ASK, "--gpus=%s" % value.decode())] if made is not None else []
+    yield Finding("MPL205", "GPUs are requested without their type", at(setting), False, "", tuple(fixes),
+                  "the site's form is %s" % site.gpu_request.form, "gpu_request")  # fmt: skip

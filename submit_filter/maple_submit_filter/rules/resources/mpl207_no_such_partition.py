@@ -8,6 +8,7 @@ from typing import Iterator, List, Optional, Sequence, Tuple
 from ...cures.option_edits import at, restate
 from ...cures.places import moves, needs_of, queues, through_route
 from ...request.scheduler_words import is_pbs, option
+from ...request.slurm import values
 from ...site.facts import ForeignName, Site, foreign_names
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
@@ -29,7 +30,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: #SBATCH --partition=ghx4
     Why:   Slurm says: invalid partition specified; qsub: Unknown queue, or: Access to queue is denied, where only a
            routing queue leads to it. It is certain only where the site file lists every one; otherwise Maple points
-           out a name that is one letter off, because there may be others that the file does not know.
+           out what the file does not know, because there may be others.
     """
     selector = "queue" if is_pbs(job) else "partition"
     known = [partition.name for partition in site.partitions if partition.selector == selector and not partition.routed]
@@ -44,32 +45,35 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         near = [other for other in known if alike(name, other)]
         if name not in known and not near:
             foreign = [foreign_name for foreign_name in foreign_names(site, selector) if foreign_name.name == name]
-            if foreign:
-                yield _of_another(foreign, plan, job, site, known)
+            if foreign or not site.partitions_complete:
+                yield _unlisted(name, foreign, plan, job, site, known)
                 continue
-        if name not in known and (site.partitions_complete or len(near) == 1):
+        if name not in known:
             yield _finding(job, name, near, known, site.partitions_complete)
 
 
-def _of_another(
-    foreign: Sequence[ForeignName], plan: LaunchPlan, job: Job, site: Site, known: Sequence[str]
+def _unlisted(
+    named: str, foreign: Sequence[ForeignName], plan: LaunchPlan, job: Job, site: Site, known: Sequence[str]
 ) -> Finding:
-    """A script that was written for another cluster; what has as many GPUs on a node stands in for its partition."""
+    """A name that may be of another cluster, or of another year; what has as many GPUs on a node stands in for it."""
     selector = "queue" if is_pbs(job) else "partition"
-    named, where = foreign[0].name, ", ".join(dict.fromkeys(foreign_name.site for foreign_name in foreign))
+    where = ", ".join(dict.fromkeys(foreign_name.site for foreign_name in foreign))
+    there = foreign[0].gpus if foreign else None
     says = "there is no %s %s" if site.partitions_complete else "the site file lists no %s %s"
     fixes: Tuple[Fix, ...] = ()
     if not is_pbs(job) and "," not in text(job.settings, selector):
-        for gpus in dict.fromkeys((_gpus_a_node(job) or foreign[0].gpus, min(1, foreign[0].gpus or 0))):
+        for gpus in dict.fromkeys((_gpus_a_node(job) or there, min(1, there or 0))):
             fixes += tuple(moves(job, site, needs_of(job, gpus), _kinds_like(gpus, site), "MPL207"))
-    says = says % (selector, named) + "; %s has one" % where
+    says = says % (selector, named) + ("; %s has one" % where if where else "")
     fixes = tuple(dict.fromkeys(fixes))[:3]
     return Finding("MPL207", says, at(job.settings.get(selector)), site.partitions_complete, selector, fixes,
                    "available: %s" % ", ".join(known), selector)  # fmt: skip
 
 
 def _gpus_a_node(job: Job) -> Optional[int]:
-    return gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres")
+    nodes, total = values.nodes(job.settings.value("nodes") or b"1"), gpu_count(job.settings, "gpus")
+    spread = -(-total // max(nodes[1], 1)) if total and nodes is not None else None
+    return gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres") or spread
 
 
 def _kinds_like(gpus: Optional[int], site: Site) -> Tuple[str, ...]:

@@ -6,7 +6,9 @@ import re
 from typing import Iterator, Tuple
 
 from ...cures.option_edits import say
+from ...cures.places import moves, needs_of
 from ...launchers.registry import AGENTS
+from ...request.scheduler_words import is_pbs
 from ...site.facts import GpuRequest, Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -29,12 +31,14 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --partition=gpuA100x4, and torchrun --nproc-per-node=4, on Delta
     Wrong: srun --ntasks-per-node=8 python train.py, on Frontier, where the line of srun hands GPUs out
+    Wrong: torchrun --nproc-per-node=3 in the partition normal of Lonestar6, whose nodes have no GPU
     Right: #SBATCH --gpus-per-node=4; srun --ntasks-per-node=8 --gpus-per-task=1 --gpu-bind=closest python train.py
     Why:   the ranks would see no GPU. Maple only shows the change: they may be meant for CPUs.
     """
     wanted = site.gpu_request
     if not judged(job, site) or asks_for_gpus(job.settings):
         return
+    yield from _on_nodes_without(plan, job, site)
     if wanted.on_step:
         yield from _unsaid_on_step(plan, wanted)
     if not wanted.required or _whole_nodes(job):
@@ -43,7 +47,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not kinds or not all(kind.gpus for kind in kinds):
         return
     for step in plan.steps:
-        if (_takes_gpus(step) or _speaks_of_gpus(step, plan)) and not step.maybe:
+        if (_takes_gpus(step) or _speaks_of_gpus(step, plan, job)) and not step.maybe:
             workers = step.workers_per_task or step.tasks_per_node
             form = wanted.form.replace("{n}", str(workers)) if workers else wanted.form
             advice = (
@@ -52,6 +56,30 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             yield Finding("MPL208", "the ranks use one GPU each, but the job requests no GPU",
                           step.links[-1].name_span or step.span, fixes=_request(job, plan, step, wanted),
                           help=advice, site_fact="gpu_request")  # fmt: skip
+            return
+
+
+_OF_CPUS = re.compile(
+    rb"(?i)(?<![a-z])(?:gloo|cpu|mpi|ccl|xla|ipex|no[_-]cuda|use[_-]cpu|multi[_-]cpu|pre[a-z]*proc\w*)(?![a-z])"
+)
+
+
+def _on_nodes_without(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Yield a launcher of GPU ranks on nodes that have no GPU, where no word speaks of CPUs."""
+    kinds = plan.allocation.node_kinds
+    if not kinds or any(kind.gpus != 0 for kind in kinds) or b"CUDA_VISIBLE_DEVICES=" in job.source:
+        return
+    for step in plan.steps:
+        if step.maybe or not step.links or step.links[-1].name not in AGENTS or not step.workers_per_task:
+            continue
+        line = job.source[step.span.start : step.span.end] + b" " + b" ".join(step.program)
+        if not _OF_CPUS.search(re.sub(rb"--(?:cpu-bind|cpus-per-task)\S*", b"", line)):
+            with_gpus = tuple(kind.name for kind in site.kinds if kind.gpus)
+            ranks = max((group.ranks_per_node or 1 for group in step.groups), default=step.workers_per_task)
+            fixes = tuple(moves(job, site, needs_of(job, ranks), with_gpus, "MPL208"))[:3] if not is_pbs(job) else ()
+            yield Finding("MPL208", "the ranks use one GPU each, but the nodes it may run on have none",
+                          step.links[-1].name_span or step.span, fixes=fixes,
+                          help="choose a partition with GPUs, or tell the program that it runs on CPUs")  # fmt: skip
             return
 
 
@@ -90,10 +118,12 @@ def _on_step(step: Step, wanted: GpuRequest) -> str:
     return "--gpus-per-node=%d --gpu-bind=none" % agent if agent else wanted.on_step
 
 
-def _speaks_of_gpus(step: Step, plan: LaunchPlan) -> bool:
-    """Return whether ranks that take their device themselves are told of NCCL or CUDA, or the script sets NCCL up."""
+def _speaks_of_gpus(step: Step, plan: LaunchPlan, job: Job) -> bool:
+    """Return whether ranks that take their device themselves are told of NCCL or CUDA, or the job wants such nodes."""
     if not is_rank(step):
         return False
+    if job.settings.value("constraint") is not None:
+        return True  # of nodes that all have GPUs, as is known here
     return any(_GPU_WORD.search(word) for word in step.program) or any(name[:5] == b"NCCL_" for name in plan.assigned)
 
 

@@ -57,7 +57,7 @@ def _of_partition(setting: Setting, job: Job, site: Site) -> Iterator[Finding]:
     name, ending = text(job.settings, "account").lower(), next(iter(wanted)) if len(wanted) == 1 else ""
     others = {row.account_ending for row in site.partitions} - {"", ending}
     suffix = next((other for other in others if name.endswith(other)), "")
-    if ending and suffix:  # one without any such ending may be of another kind
+    if ending and not name.endswith(ending) and "$" not in name:
         says = "%s is charged to accounts that end with %s" % (text(job.settings, "partition"), ending)
         yield _finding(job, setting, suffix, ending, says)
 
