@@ -6,7 +6,7 @@ import re
 from typing import List, Optional, Tuple
 
 from ..request.pbs import select
-from ..request.pbs.refusals import BESIDE, JOB_WIDE, Refusal
+from ..request.pbs.refusals import BESIDE, CUSTOM, JOB_WIDE, Refusal
 from ..site.facts import Site
 from ..types.edits import Edit, Fix, Safety, Span
 from ..types.job import Job, Setting
@@ -30,7 +30,7 @@ def cure(refusal: Refusal, job: Job, site: Site) -> Optional[Fix]:
         return _moved_out(setting, job, site) or _said_once(setting, job)
     if setting.name == "nodes":
         return _without_nodes(setting, chosen, job) if chosen is not None else _as_chunks(setting, job)
-    if setting.name in BESIDE and chosen is not None:
+    if setting.name in (*BESIDE, *CUSTOM) and chosen is not None:
         return _into_chunk(setting, chosen, job)
     return None
 
@@ -138,15 +138,22 @@ def _into_chunk(beside: Setting, chosen: Setting, job: Job) -> Optional[Fix]:
         safety = Safety.SAFE if chunks[0].count == 1 else Safety.ASK
         says = "remove -l %s, which the chunk already sets" % beside.name
         return without.fix(safety if amount == beside.value else Safety.ASK, says)
-    value = chosen.value + b":" + name + b"=" + beside.value
+    each = _share(beside, chunks[0], job)
+    value = chosen.value + b":" + name + b"=" + each
     made = restate(job, chosen, value, CODE) if select.chunks(value) is not None else None
     if made is None:
         return None
     if chunks[0].count == 1:
         return (made + without).fix(Safety.SAFE, "move %s into the chunk" % beside.name)
-    return (made + without).fix(
-        Safety.ASK, "%s=%s for each chunk" % (beside.name, beside.value.decode("ascii", "replace"))
-    )
+    return (made + without).fix(Safety.ASK, "%s=%s for each chunk" % (beside.name, each.decode("ascii", "replace")))
+
+
+def _share(beside: Setting, chunk: select.Chunk, job: Job) -> bytes:
+    """Return what each chunk gets: its part of the sum where as many ranks start on a node, else what is said."""
+    total = int(beside.value) if beside.value.isdigit() and len(beside.value) < 6 else 0
+    part = b"%d" % (total // chunk.count) if chunk.count and total % chunk.count == 0 else b""
+    started = re.findall(rb"--(?:nproc[-_]per[-_]node|num[-_]gpus|ppn)[= ](\d+)\b", job.source)
+    return part if part and beside.value not in started and (part in started or not started) else beside.value
 
 
 _PART = rb"(\d{1,4})\s*(d(?:ays?)?|h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)"

@@ -211,7 +211,8 @@ def _unavailable(before: State, after: Optional[State], fix: Fix) -> str:
 def tried(state: State, fix: Fix, again: Again, loops: bool = False) -> Optional[State]:
     """Return the state after a fix, None where it cannot be made or the result cannot be read.
 
-    *loops*: a loop may start its line another number of times, which is for people to judge.
+    *loops*: a loop may start its line another number of times, and more lines be understood, which is for people to
+    judge.
     """
     try:
         source = apply(state.job.source, fix.edits)
@@ -247,7 +248,7 @@ def _no_worse(before: State, after: State, loops: bool = False) -> bool:
     if before.job.script.refused:
         return True  # a text that sbatch does not take was not understood to begin with
     lines = [{step.line for step in state.plan.steps} for state in (before, after)]
-    same = lines[0] == lines[1] if loops else len(after.plan.steps) + _joined(before, after) == len(before.plan.steps)
+    same = lines[0] <= lines[1] if loops else len(after.plan.steps) + _joined(before, after) == len(before.plan.steps)
     return same and len(after.plan.unread) <= len(before.plan.unread)
 
 

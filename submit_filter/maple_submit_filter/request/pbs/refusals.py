@@ -23,6 +23,8 @@ WHOLE = ("ncpus", "mpiprocs", "ompthreads", "ngpus")
 JOB_WIDE = ("walltime", "cput", "pcput", "min_walltime", "max_walltime", "nodes", "select", "place")
 # Host-level resources that are built in: with `select` they belong into it.
 BESIDE = ("ncpus", "mem", "mpiprocs", "ompthreads", "host", "vnode", "arch")
+# Host-level resources that most servers define, and hardly any for the whole job.
+CUSTOM = ("ngpus", "naccelerators", "vmem", "nmics")
 # Attributes of a job that -W may say; a name that is none of a job's attributes is refused.
 _OF_JOBS = """
 account_name accounting_id argument_list array array_indices_submitted array_state_count block checkpoint comment cred
@@ -173,7 +175,7 @@ def _together(settings: Settings) -> Iterator[Refusal]:
     nodes = settings.get("nodes")
     if nodes is not None:
         yield Refusal("qsub: Cannot be used with select or place: nodes", 6, False, nodes)
-    for name in BESIDE:
+    for name in (*BESIDE, *CUSTOM):
         setting = settings.get(name)
         if setting is not None and setting.origin.spelling == b"-l":
             text = 'qsub: "-lresource=" cannot be used with "select" or "place", resource is: %s' % name

@@ -66,8 +66,11 @@ def _of_another(refusal: Refusal) -> bool:
 def _finding(refusal: Refusal, job: Job, site: Site) -> Finding:
     text = refusal.text[6:] if refusal.text.startswith("qsub: ") else refusal.text
     message = ": ".join(filter(None, (text.strip(), refusal.says)))
-    sure = surely_openpbs(job, site) and not (refusal.setting is not None and refusal.setting.name == "place")
     from ...cures.request_edits import cure
+    from ...request.pbs.refusals import CUSTOM
+
+    doubtful = ("place", *CUSTOM)  # a server may have a select of its own, or such a resource for whole jobs
+    sure = surely_openpbs(job, site) and not (refusal.setting is not None and refusal.setting.name in doubtful)
 
     fix = cure(refusal, job, site)
     fixes = (fix if sure else fix._replace(safety=Safety.ASK),) if fix is not None else ()
