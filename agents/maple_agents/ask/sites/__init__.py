@@ -119,7 +119,7 @@ def _elsewhere(site: Site) -> tuple[str, ...]:
 
     own = {tuple(name.split(" ", 3)[1::2]) for name in names_of(site)}
     if not site.partitions_complete:
-        own.update((what, name) for what in ("partition", "qos", "queue") for name in ANYBODYS.split())
+        own.update((what, name) for what in ("partition", "queue") for name in ANYBODYS.split())
     others = [names for other, scheduler, names in _names() if other != site.id and scheduler == site.scheduler]
     return tuple(name for names in others for name in names if tuple(name.split(" ", 3)[1::2]) not in own)
 

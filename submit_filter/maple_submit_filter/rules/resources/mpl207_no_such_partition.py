@@ -7,6 +7,7 @@ from typing import Iterator, List, Optional, Sequence, Tuple
 
 from ...cures.option_edits import at, restate
 from ...cures.places import moves, needs_of, queues, through_route
+from ...launchers.registry import AGENTS
 from ...request.scheduler_words import is_pbs, option
 from ...request.slurm import values
 from ...site.facts import ForeignName, Site, foreign_names
@@ -15,7 +16,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
-from ..limits import gpu_count, judged, text
+from ..limits import asks_for_gpus, gpu_count, judged, text
 
 _RESERVATION = r"[RSM]\d+(?:\.|\Z)"  # the queue of an advance reservation is called as it is
 
@@ -45,11 +46,17 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         near = [other for other in known if alike(name, other)]
         if name not in known and not near:
             foreign = [foreign_name for foreign_name in foreign_names(site, selector) if foreign_name.name == name]
-            if foreign or not site.partitions_complete:
+            if foreign or (not site.partitions_complete and _wants_gpus(plan, job)):
                 yield _unlisted(name, foreign, plan, job, site, known)
                 continue
-        if name not in known:
+        if name not in known and (site.partitions_complete or len(near) == 1):
             yield _finding(job, name, near, known, site.partitions_complete)
+
+
+def _wants_gpus(plan: LaunchPlan, job: Job) -> bool:
+    """Return whether a job wants GPUs, whose partitions a site file lists first."""
+    agents = any(step.links and step.links[-1].name in AGENTS for step in plan.steps)
+    return agents or (not is_pbs(job) and asks_for_gpus(job.settings))
 
 
 def _unlisted(
