@@ -11,10 +11,12 @@ from dataclasses import replace
 
 from . import key_values
 from .printed import Pace, paces
-from .values import Announced, Mark, Observation, Place
+from .values import Announced, Mark, Observation, Place, Scope
 
 _LAST = 400  # lines of a kind that are looked at
 _STEPWISE = re.compile(r"\beta\b|\bdata(?:_time)?\b|\bmax mem|\bmemory\b", re.I)  # beside the time of one step
+_OF_RUN = 1  # how sure the names are that count steps of the optimizer
+_LOOPS = "plain"  # the format of loops that print by themselves, whatever they call their lines
 _UNNAMED = 9  # how sure a counter without a name is
 
 
@@ -25,6 +27,7 @@ def completed(
     below a line.
     """
     kinds: dict[tuple[object, ...], list[int]] = {}
+    rows = [_meant(row) for row in rows]
     for at, row in enumerate(rows):
         if isinstance(row, Observation) and row.role == "training" and row.scope != "unknown":
             kinds.setdefault((row.format, row.scope, row.label, row.step is None), []).append(at)
@@ -36,6 +39,14 @@ def completed(
             for at, line in zip(last, _agreed(lines, below)):
                 out[at] = line
     return out
+
+
+def _meant(row: Observation | Mark | Announced) -> Observation | Mark | Announced:
+    """Return a line of a loop as one of an evaluation where words in front of its step say so."""
+    if not isinstance(row, Observation) or row.format != _LOOPS or row.step is None:
+        return row
+    before = max(0, row.text.find(str(row.step)))
+    return replace(row, role="evaluation", scope="part") if key_values.is_aside(row.text[:before]) else row
 
 
 def _agreed(lines: Sequence[Observation], below: Callable[[Place], str]) -> list[Observation]:
@@ -95,17 +106,28 @@ def _promoted(lines: Sequence[Observation], texts: Sequence[str]) -> list[Observ
     counts = [named[names[0]] for named in counters]
     if any(step < before for (before, _), (step, _) in zip(counts, counts[1:])):
         return list(lines)
+    rank, scope = key_values.rank(names[0]), lines[0].scope
+    counted: Scope = "run" if rank <= _OF_RUN else scope
     return [
-        replace(line, step=step, steps=total, scope="run", step_seconds=None) if line.step != step else line
+        replace(line, step=step, steps=_total(line, total, rank), scope=counted, step_seconds=None)
+        if line.step != step
+        else line
         for line, (step, total) in zip(lines, counts)
     ]
+
+
+def _total(line: Observation, total: int | None, rank: int) -> int | None:
+    """Return the total that stands behind a surer counter; beside an epoch it may be that of one."""
+    return total if rank == 0 or line.epoch is None else None
 
 
 def _surer(line: Observation, named: dict[str, tuple[int, int | None]]) -> str:
     """Return the name of a counter that is surer than the one that was taken, "" where that is the surest."""
     own = min((key_values.rank(key) for key, (step, _) in named.items() if step == line.step), default=_UNNAMED)
     best = min(named, key=key_values.rank, default="")
-    if not best or key_values.rank(best) >= own or key_values.rank(best) > 1:
+    if not best or key_values.rank(best) >= own:
         return ""
-    less = named[best][0] <= (line.step or 0)
-    return best if key_values.rank(best) == 0 or (own < _UNNAMED and less) else ""
+    if line.step is None or key_values.rank(best) == 0:
+        return best
+    less = own < _UNNAMED and named[best][0] <= line.step
+    return best if less and key_values.rank(best) <= _OF_RUN else ""

@@ -23,7 +23,7 @@ FORMAT = "keys and values"
 _COUNT = r"\d{1,3}(?:,\d{3})+|\d{1,15}"
 _WORDS = (  # what counts the whole run before what may count a part of it
     ("global_step", "global step", "num_updates", "globalstep", "trainer/global_step"),
-    ("step", "steps", "schritt", "update", "updates", "up", "paso", "étape"),
+    ("step", "steps", "schritt", "update", "updates", "up", "paso", "étape", "total_timesteps"),
     ("iteration", "iterations", "iter", "iters", "it"),
     ("batch", "batches", "minibatch"),
     ("",),  # a number in brackets, or alone at the beginning of its line
@@ -32,33 +32,39 @@ _RANKS = {word: at for at, words in enumerate(_WORDS) for word in words}
 _BATCH, _BARE = len(_WORDS) - 2, len(_WORDS) - 1
 _KEYS = "|".join(sorted(filter(None, _RANKS), key=len, reverse=True))
 _AHEAD = re.compile(
-    r"(?<![\w/.-])[\"']?(?P<key>%s)(?:/max_steps)?[\"']?[ :=#.\[(]{1,4}[\"']?(?P<step>%s)"
+    r"(?<![\w/.-])[\"']?(?P<key>%s)(?:/max_steps)?[\"']?[ :=#.\[(]{1,8}[\"']?(?P<step>%s)"
     r"(?:\s*(?:/|of|von|de|sur)\s*(?P<total>%s))?"
     r"(?!\w|[.,]\d|\s?%%|\s*/\s*\d)" % (_KEYS, _COUNT, _COUNT),
     re.I,
 )
 _BEHIND = re.compile(
     r"(?<![\w./,-])(?:\d{1,15}-)?(?P<step>\d{1,15}(?:\.\d{1,15})?k|%s)\s?(?P<key>%s)\b(?:/(?P<total>\d{1,15}(?:\.\d{1,15})?k|%s)(?P=key)\b)?"
-    r"(?!\s*/)" % (_COUNT, _KEYS, _COUNT),
+    r"(?!\s*/|[ :=#\[]{1,8}\d)" % (_COUNT, _KEYS, _COUNT),
     re.I,
 )
-_BARE_COUNT = re.compile(r"^(?:[^\[\n]{0,60}\]\s*)?\[(?P<in>\d{1,9})\](?=\s)|^\s*(?P<step>\d{1,9})(?=\s*[|:,)]\s)")
+_OF_BEHIND = re.compile(
+    r"(?<![\w./,-])(?P<step>\d{1,15})\s?/\s{0,4}(?P<total>\d{1,15})\s(?P<key>%s)\b(?![ :=#\[]{1,8}\d)" % _KEYS, re.I
+)
+_BARE_COUNT = re.compile(r"^(?:[^\[\n]{0,60}\]\s*)?\[(?P<in>\d{1,9})\](?=\s)|^\s*(?P<step>\d{1,9})(?=\s*[|,)]\s)")
 _PERCENT = re.compile(r"[\[(]?\s?(?P<percent>\d{1,3}(?:\.\d+)?)\s?%")
 _EPOCH = re.compile(r"(?<![a-z])(?:epoche?|ep\.)[\"']?[ :=#\[\"']*(\d+)|(?<![\w.])(\d+)(?:/\d+)?\s?epoch", re.I)
 _EPOCHS = re.compile(r"[eé]po(?:ch|c[ah]|qu)|\bep\.|\brunde|\bdurchlauf|\bpass\b", re.I)
 _ELSE = re.compile(
-    r"\b(?:cv|val(?:id(?:ation|ating)?)?|eval(?:uation|uating)?|test(?:ing)?|dev|token\w*ing|download\w*|prepar\w*|micro|inner|accum\w*|warm-?up)\b",
+    r"\b(?:cv|val(?:id(?:ation|ating)?)?|eval(?:uation|uating)?|test(?:ing)?|dev|token\w*ing|download\w*|prepar\w*|micro|inner|accum\w*|warm-?up|(?:pre-?)?processing|loading|building"
+    r"|indexing|converting|writing|encoding|generating|sampling|calibrat\w+|predict\w*|infer(?:ence|ring)|compiling)\b",
     re.I,
 )
 _VALUE = r"[-+]?\d[\d,]{0,20}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?"
 _LOSS = re.compile(
-    r"(?<![\w/])(?<!val )(?<!valid )(?<!eval )(?<!test )(?<!validation )[\"']?(?:train(?:ing)?[_/ ])?(?:total_|lm_)?"
+    r"(?<![\w/])(?<!val )(?<!valid )(?<!eval )(?<!test )(?<!validation )(?<!valid: )(?<!val: )(?<!eval: )"
+    r"(?<!test: )[\"']?(?:train(?:ing)?[_/ ])?(?:total_|lm_)?"
     r"(?:[a-z]*loss(?:/train)?(?:/total)?|cost|xent|verlust|perte)[\"']?(?: train)?\s*[:=]?\s*[\"']?"
     r"(%s|nan|[-+]?inf)(?![\w%%])" % _VALUE,
     re.I,
 )
-_TRAINS = re.compile(r"loss|learning.?rate|\blr\b|grad|perplexity|\bppl\b", re.I)
+_TRAINS = re.compile(r"loss|learning.?rate|\blr\b|grad|perplexity|\bppl\b|\brmse\b|accuracy", re.I)
 _END = re.compile(r"\beta\b|remaining|left\b|to finish|estimated", re.I)
+_BOX = re.compile(r"^\|\s+([\w/ ]{1,40}?)\s+\|\s+([-+.\w]{1,20})\s+\|\s*$")  # of a table of keys and values
 _PAIR = re.compile(r"\"key\": (\"\w+\"), \"value\": ")  # MLPerf's lines
 _COMMA = re.compile(r"(?<![\w.,])(?:0,\d+|\d+,\d{1,2})(?![\w,.\])])")
 _POINT = re.compile(r"(?<![\w.,])\d+\.(?:\d{1,2}|\d{4,})(?![\w.])")
@@ -109,7 +115,7 @@ def _is_believed(lines: Sequence[_Line], key: str, has_loss: bool, trains: bool)
     values = [step for step, _ in steps]
     rises = any(before < step for before, step in zip(values, values[1:]))
     if _RANKS[key] == _BARE:
-        return has_loss and _is_even(values)
+        return (has_loss or trains) and _is_even(values)
     if rises and has_loss or _is_epoch_first(steps) and has_loss:
         return True
     if not trains:
@@ -118,9 +124,10 @@ def _is_believed(lines: Sequence[_Line], key: str, has_loss: bool, trains: bool)
 
 
 def _is_even(steps: Sequence[int]) -> bool:
-    """Return whether a counter rises by the same number, three times at least."""
+    """Return whether a counter rises by the same number again and again; labels of ranks do too, from 0 on."""
     rises = {step - before for before, step in zip(steps, steps[1:]) if step != before}
-    return len(rises) == 1 and min(rises) > 0 and len(set(steps)) > 3 - 1
+    rise = rises.pop() if len(rises) == 1 else 0
+    return rise > 1 and len(set(steps)) > 2 and (steps[0] > 2 * rise or len(set(steps)) > 5)
 
 
 def _is_epoch_first(steps: Sequence[tuple[int, int | None]]) -> bool:
@@ -200,7 +207,7 @@ def _is_share(text: str, counters: dict[str, tuple[int, int | None]]) -> bool:
 
 
 def _is_foretold(pace: Pace | None, text: str) -> bool:
-    return pace is not None and pace.seconds is not None and not pace.doubtful and _END.search(text) is not None
+    return pace is not None and pace.seconds is not None and _END.search(text) is not None
 
 
 def _pace(text: str) -> Pace | None:
@@ -231,7 +238,7 @@ def _complete(lines: Sequence[_Line], loss: float | None, pace: Pace | None, tex
 
 def _whole(piece: Piece) -> str:
     """Return the text of a piece; of one that may be torn what stands before its last blank."""
-    text = _PAIR.sub(r"\1: ", piece.raw[: 4 * MOST].decode("utf-8", "replace")[:MOST])
+    text = _BOX.sub(r"  \1: \2 ", _PAIR.sub(r"\1: ", piece.raw[: 4 * MOST].decode("utf-8", "replace")[:MOST]))
     return text if piece.closed else text[: text.rfind(" ") + 1]
 
 
@@ -245,7 +252,7 @@ def _with_points(text: str) -> str:
 
 def _counters(text: str) -> dict[str, tuple[int, int | None]]:
     counts: dict[str, tuple[int, int | None]] = {}
-    for pattern in (_AHEAD, _BEHIND):
+    for pattern in (_AHEAD, _OF_BEHIND, _BEHIND):
         for match in pattern.finditer(text):
             step = printed.whole(match["step"])
             if step is not None and not _ELSE.search(text, 0, match.start()):
@@ -258,6 +265,11 @@ def _counters(text: str) -> dict[str, tuple[int, int | None]]:
 def counters(text: str) -> dict[str, tuple[int, int | None]]:
     """Return step and total of each counter that a line names."""
     return {key: count for key, count in _counters(text).items() if key}
+
+
+def is_aside(text: str) -> bool:
+    """Return whether words in front of a counter say that it counts no steps of the training."""
+    return _ELSE.search(text) is not None
 
 
 def rank(key: str) -> int:

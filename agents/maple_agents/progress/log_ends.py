@@ -163,7 +163,7 @@ def _ranked(seen: Sequence[Observation], rank: int | None) -> Iterable[Observati
     used = labels(observation.text for observation in seen[:400])
     for observation in seen:
         own = _rank(observation.text, used)
-        known = own if own is not None else rank
+        known = own if own is not None and own != observation.step else rank  # `[1200] loss` is its step
         yield replace(observation, rank=known) if known is not None else observation
 
 

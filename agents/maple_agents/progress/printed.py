@@ -103,7 +103,7 @@ _SHORT = {
 }
 _EACH = re.compile(
     rf"^(?:.*/)?(?:(?:train|elapsed|global|avg|mean|median)_)?(?:{_STEP}s?_?(?:time|dt|duration|secs?|seconds)"
-    rf"|time_per_{_STEP}|dt|(?:s|sec|secs|seconds)(?:/|_per_){_STEP}|batch_t)$"
+    rf"|time_per_{_STEP}|dt|(?:ms|s|sec|secs|seconds)(?:/|_per_){_STEP}|batch_t)$"
 )
 _TIME = re.compile(r"^(?:time|seconds|sec|elapsed)$")
 _BEHIND_EACH = re.compile(rf"(?P<unit>m?s)(?:ec)?/{_STEP}", re.I)
@@ -195,7 +195,7 @@ def _time(field: Field) -> Pace | None:
     key = re.sub(r"_(ms|us|s|sec)$", "", field.key)
     unit = field.behind or field.unit or field.key[len(key) + 1 :]
     key += "_t" if field.unit == "t" else ""
-    unit = "" if field.unit == "t" else unit
+    unit = "ms" if key.startswith("ms") else "" if field.unit == "t" else unit
     sure = _EACH.search(key) is not None
     if unit not in _UNITS or not (sure or _TIME.match(key)):
         return None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 from maple_agents.progress.key_values import observations
 from maple_agents.progress.tails import Piece
 from maple_agents.progress.values import Observation
 
-from tests.agents.progress.fragments import Fragment, blind, traps
+from tests.agents.progress.fragments import Fragment, blind, read, told, traps
 
 
 def _read(text: str) -> list[Observation]:
@@ -70,10 +71,13 @@ def test_what_is_not_believed(text: str) -> None:
             None,
         ),
         ("lr 0.1\nat 7 iter, 2 epochs\n  0.7 iters/sec. Estimated time to finish: 2:00:00", 7, None, None),
-        ("[10]\tloss: 2.0\n[20]\tloss: 1.9\n[30]\tloss: 1.8", 30, None, 1.8),
-        ("10 | loss 2.0\n20 | loss 1.9\n30 | loss 1.8", 30, None, 1.8),
+        ("[110]\tloss: 2.0\n[120]\tloss: 1.9\n[130]\tloss: 1.8", 130, None, 1.8),
+        ("110 | loss 2.0\n120 | loss 1.9\n130 | loss 1.8", 130, None, 1.8),
         ("Batch 3/100 loss 2\nBatch 3/200 loss 2\nBatch 3/300 loss 1.5", 300, None, 1.5),
         ('{"iter": "20/90", "loss": "2.5"}\n{"iter": "40/90", "loss": "2.25"}', 40, 90, 2.25),
+        ("| epoch 3 | 200/ 2983 batches | loss 5\n| epoch 3 | 400/ 2983 batches | loss 4", 400, None, 4.0),
+        ("| epoch 1 step     20 | 20 batches | loss 5\n| epoch 1 step     40 | 40 batches | loss 4", 40, None, 4.0),
+        ("| total_timesteps | 20 |\n| loss | 5 |\n| total_timesteps | 40 |\n| loss | 4 |", 40, None, 4.0),
         ('{"key": "train_loss", "value": 3.5}\n{"key": "train_loss", "value": 3.25}', None, None, 3.25),
     ],
 )
@@ -91,11 +95,21 @@ def test_a_counter_with_another_witness(text: str, step: int | None, total: int 
         "[10] cost 2.0\n[20] cost 1.9\n[25] cost 1.8\n[29] cost 1.8",
         "[10]\tnothing\n[20]\tnothing\n[30]\tnothing",
         "global_step 7\nglobal_step 8",
+        "[0] loss 2.0\n[1] loss 1.9\n[2] loss 1.8",
+        "0: loss 2.0\n4: loss 1.9\n8: loss 1.8",
+        "lr 0.1\nprocessing step 3/10 [30%]\nprocessing step 4/10 [40%]",
     ],
 )
 def test_one_witness_is_none(text: str) -> None:
     """A share or a sure name without a word of training, a bare number that is uneven or stands alone."""
     assert {line.step for line in _read(text)} <= {None}
+
+
+def test_a_loop_over_something_else_is_no_step(tmp_path: Path) -> None:
+    """Words in front of a step say so, also where a format reads the line."""
+    log = "step 100 loss 2.0\nEvaluating step 10/50 (20%) loss 2.2\nEvaluating step 20/50 (40%) loss 2.2\n"
+    found = told(read(log, tmp_path))
+    assert (found.get("step"), found.get("total"), found.get("loss")) == (100, None, 2.0)
 
 
 @pytest.mark.parametrize("line", ["1" * 4000, "1,234" * 800, "loss step " * 400, " " * 4000])
