@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from maple_agents.base.needed_text import needed
 from maple_agents.diagnose.read import Limits, digest, literals, progress, read, severity, templates
 from maple_agents.diagnose.read.templates import SHORTEST, Screened
+from maple_agents.diagnose.read.units import voices
 from maple_agents.diagnose.read.units.prefixes import Speaker, bracketed, last_rows, numbered, speaker
 from maple_agents.diagnose.values import LogFile
 
@@ -165,3 +166,11 @@ def test_a_corpus_is_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     fast = [read([LogFile(str(log), "both")]) for log in logs]
     _slowly(monkeypatch)
     assert [read([LogFile(str(log), "both")]) for log in logs] == fast and fast
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(LINES.map(lambda text: text.replace("\n", " ").encode("utf-8", "surrogatepass")), max_size=9))
+def test_fingerprints_of_a_block_are_those_of_its_lines(lines: list[bytes]) -> None:
+    """Made for all lines at once, they are what each line's own is."""
+    here = voices.rows(b"".join(line + b"\n" for line in lines), 1)
+    assert [hash(part) for part in voices.heavy_parts(here)] == [voices.fingerprint(line) for line in here.lines]

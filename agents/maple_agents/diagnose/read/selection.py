@@ -7,19 +7,22 @@ are not alike is worn: it tells nothing any more in this file, but for its ends 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import compress
 
 from .limits import Limits
 from .literals import Literals, Search, Sort
 from .progress import drawn
 from .units.prefixes import Speaker, last_rows, numbered, ranks, speaker
-from .units.voices import Kept, More, Rows, fingerprint, rows
+from .units.voices import Kept, More, Rows, fingerprint, heavy_parts, rows
 
 THICK = 200  # hits in a block
 SAMPLES = 4  # lines of a block by which the unseen ones are judged
 LATE = 1000  # lines kept of what comes after a file's share is used up
 KNOWN = 200_000  # fingerprints remembered
+AROUND = 5  # lines that are alike of those that only stand beside a word
 AFTER = {Sort.WORD: 3, Sort.FRAME: 3, Sort.OPENS: 6, Sort.ANCHOR: 3}
 
 
@@ -108,7 +111,7 @@ class Chosen:
             for row in sorted(hits):
                 self._near(here, row, hits)
             return
-        self._repeats = len(hits) > len(here) // 4 and len(set(map(fingerprint, here.lines))) < len(here) // 8
+        self._repeats = len(set(heavy_parts(here))) < len(here) // 8
         groups: dict[int, list[int]] = {}
         for row in sorted(hits):
             groups.setdefault(fingerprint(here.lines[row]), []).append(row)
@@ -128,20 +131,21 @@ class Chosen:
 
     def _repeated(self, here: Rows) -> bool:
         """Look at rows by their fingerprints alone. Return False, and do nothing, where most of them are new."""
-        prints = list(map(fingerprint, here.lines))
-        distinct = set(prints)
+        heavy = heavy_parts(here)
+        distinct = {text: hash(text) for text in set(heavy)}
         if len(self._sorts) >= KNOWN:
             self._sorts.clear()
-        if len(distinct - self._sorts.keys()) > THICK:
+        unknown = [text for text, key in distinct.items() if key not in self._sorts]
+        if len(unknown) > THICK:
             self._repeats = False
             return False
-        for key in distinct - self._sorts.keys():
-            self._sorts[key] = self._wearing.hit(here.lines[prints.index(key)])
-        hits = {key: hit for key in distinct if (hit := self._sorts.get(key)) is not None}
+        for text in unknown:
+            self._sorts[distinct[text]] = self._wearing.hit(here.lines[heavy.index(text)])
+        hits = {key: hit for key in distinct.values() if (hit := self._sorts.get(key)) is not None}
+        bad = {text for text, key in distinct.items() if key in hits}
         groups: dict[int, list[int]] = {}
-        for row, key in enumerate(prints):
-            if key in hits:
-                groups.setdefault(key, []).append(row)
+        for row in compress(range(len(heavy)), map(bad.__contains__, heavy)):
+            groups.setdefault(distinct[heavy[row]], []).append(row)
         self._groups(here, groups, hits)
         return True
 
@@ -174,13 +178,16 @@ class Chosen:
         """Keep a hit, the line before it and some behind."""
         sort = hits[row][0]
         if len(self._kept) >= self.limits.kept:
-            self._keep(here, row, sort)
+            self._keep(here, row, sort, self.limits.copies)
             return
+        around = self.limits.copies if sort in (Sort.FRAME, Sort.OPENS) else AROUND
         for other in range(max(0, row - 1), min(len(here), row + AFTER[sort] + 1)):
-            if other == row or other not in hits:
-                self._keep(here, other, sort if other == row else None)
+            if other == row:
+                self._keep(here, row, sort, self.limits.copies)
+            elif other not in hits:
+                self._keep(here, other, None, around)
 
-    def _keep(self, here: Rows, row: int, sort: Sort | None) -> None:
+    def _keep(self, here: Rows, row: int, sort: Sort | None, copies: int) -> None:
         number = here.first + row
         known = self._kept.get(number)
         if known is not None and (sort is None or known.sort is not None):
@@ -188,7 +195,7 @@ class Chosen:
         raw = self._cut(here.lines[row])
         key = fingerprint(here.lines[row])
         seen = self._seen.get(key, 0)
-        if seen >= self.limits.copies:
+        if seen >= copies:
             if sort is not None:
                 self._count(here, key, sort, [row])
             return
@@ -213,8 +220,8 @@ class Chosen:
         more.last = here.first + members[-1]
         if self._speaker is not None:
             more.ranks |= ranks([here.lines[row] for row in members], self._speaker)
-        late = len(here) - self.limits.tail
-        self._recent[-1][1].update((here.first + row, key) for row in members if row >= late)
+        late = bisect_left(members, len(here) - self.limits.tail)
+        self._recent[-1][1].update((here.first + row, key) for row in members[late:])
 
     def _sample(self, here: Rows) -> None:
         count = len(here)
@@ -235,7 +242,7 @@ class Chosen:
 # Literals that stand on very many lines that are not alike: they tell nothing any more in this file.
 
 OFTEN = 20_000  # lines with one short anchor
-WORN = {Sort.WORD: 800, Sort.ANCHOR: 2000, Sort.FRAME: 8000, Sort.OPENS: 8000}  # different lines with one literal
+WORN = {Sort.WORD: 400, Sort.ANCHOR: 1000, Sort.FRAME: 8000, Sort.OPENS: 8000}  # different lines with one literal
 Hit = tuple[Sort, int]  # of a literal: its sort and its number
 
 

@@ -12,13 +12,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from operator import itemgetter
 
 from .clocks import Clock, Moment
 
-NEAR = 400  # lines at the end of a block that are looked at one by one before others are
+SOME = 400  # lines of a block that are looked at together
 LABEL = 16  # bytes that a label may have
-HEAD = itemgetter(slice(0, 9))  # bytes that tell most labels: what follows differs from line to line
+LEAST = 9
+HEAD = itemgetter(slice(0, LEAST))  # bytes that tell most labels: what follows differs from line to line
 _NUMBERED_BYTES = re.compile(rb" {0,6}(\d{1,6}): ?(?:\D|$)")
 Speaker = Callable[[bytes], int | None]
 
@@ -258,35 +260,37 @@ def speaker(data: bytes, lines: Sequence[bytes]) -> Speaker | None:
 
 def ranks(lines: Sequence[bytes], rank_of: Speaker) -> set[int]:
     """Return all ranks that say one of *lines*."""
-    heads = set(map(HEAD, lines))
-    unsure = {head for head in heads if _unsure(head)}
-    labels = heads - unsure
+    return set(last_rows(lines, rank_of))
+
+
+def last_rows(lines: Sequence[bytes], rank_of: Speaker) -> dict[int, int]:
+    """Return the last row of each rank that speaks in a block, by how its lines begin."""
+    last = _last(list(map(HEAD, lines)))
+    unsure = {head for head in last if _unsure(head)}
     if unsure:
-        labels |= {line[:LABEL] for line in lines if HEAD(line) in unsure}
-    return {rank for label in labels if (rank := rank_of(label)) is not None}
+        later = compress(range(len(lines)), map(unsure.__contains__, map(HEAD, lines)))
+        last = {head: row for head, row in last.items() if head not in unsure}
+        last.update((lines[row][:LABEL], row) for row in later)
+    rows: dict[int, int] = {}
+    for label, row in last.items():
+        rank = rank_of(label)
+        if rank is not None:
+            rows[rank] = max(row, rows.get(rank, row))
+    return rows
+
+
+def _last(heads: list[bytes]) -> dict[bytes, int]:
+    """Return where each of *heads* stands last, some at a time from the end, where most are."""
+    found: dict[bytes, int] = {}
+    heads.reverse()
+    for begin in range(0, len(heads), SOME):
+        some = heads[begin : begin + SOME]
+        found.update({head: begin + some.index(head) for head in set(some).difference(found)})
+    return {head: len(heads) - 1 - at for head, at in found.items()}
 
 
 def _unsure(head: bytes) -> bool:
     """Return whether a label may go on behind *head*."""
+    if len(head) < LEAST:
+        return False
     return head[:5] == b"[rank" and b"]" not in head or not head.strip(b" 0123456789:")
-
-
-def last_rows(lines: Sequence[bytes], rank_of: Speaker) -> dict[int, int]:
-    """Return the last row of each rank that speaks in a block.
-
-    Lines are looked at from the end; all of them only where a rank is silent from there on.
-    """
-    rows: dict[int, int] = {}
-    heard, end, near = ranks(lines, rank_of), len(lines), NEAR
-    while len(rows) < len(heard) and end:
-        begin = max(0, end - near)
-        _listen(lines, rank_of, rows, end, begin)
-        end, near = begin, near * 4
-    return rows
-
-
-def _listen(lines: Sequence[bytes], rank_of: Speaker, rows: dict[int, int], end: int, begin: int) -> None:
-    for row in range(end - 1, begin - 1, -1):
-        rank = rank_of(lines[row])
-        if rank is not None and rank not in rows:
-            rows[rank] = row

@@ -120,6 +120,11 @@ def fingerprint(line: bytes) -> int:
     return hash(line.translate(None, LIGHT))
 
 
+def heavy_parts(here: Rows) -> list[bytes]:
+    """Return what of each row weighs in its fingerprint: the hash of that is the fingerprint."""
+    return here.data.translate(None, LIGHT).split(b"\n")[: len(here)]
+
+
 def gaps(lines: list[Kept]) -> Iterator[tuple[Kept, int]]:
     """Yield each line with how many lines between it and the one before were not kept."""
     before = 0
