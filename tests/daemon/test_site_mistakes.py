@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_agents.ask.sites.files import parse
-from maple_agents.ask.sites.mistakes import Mistakes
+from maple_agents.ask.sites.files import Mistakes, parse
 
 RIGHT = """
 id = "x"

@@ -9,7 +9,8 @@ import subprocess
 
 import pytest
 from maple_daemon.base.settings import load
-from maple_daemon.install.service import hooks, trial_job
+from maple_daemon.install import trials
+from maple_daemon.install.service import hooks
 
 REFUSES = """#!/bin/sh
 test "$1" = --version && exec echo slurm 24.11
@@ -130,7 +131,7 @@ def test_where_no_service_listens_no_job_is_submitted(cluster, words):
 
 def test_a_job_that_is_refused_says_why(cluster, words, monkeypatch):
     """With what may be missing."""
-    monkeypatch.setattr(trial_job, "_answers", lambda: True)
+    monkeypatch.setattr(trials, "_answers", lambda: True)
     cluster.install(*words)
     cluster.real.write_text(
         "#!/bin/sh\ntest \"$1\" = --version && exec echo slurm 24.11\necho 'no account' >&2\nexit 1\n"
@@ -147,8 +148,8 @@ def test_words_without_a_job_are_refused(cluster, words):
 
 def test_a_job_that_nobody_hears_of_is_wrong(cluster, words, monkeypatch):
     """Within the time that was given."""
-    monkeypatch.setattr(trial_job, "_known", lambda job: None)
-    monkeypatch.setattr(trial_job, "_answers", lambda: True)
+    monkeypatch.setattr(trials, "_known", lambda job: None)
+    monkeypatch.setattr(trials, "_answers", lambda: True)
     cluster.install(*words)
     said = cluster.admin("doctor", "--job", "--wait", "1").output
     assert "was submitted, and no hook told the service of it" in said and hooks.SPOOL not in said

@@ -160,13 +160,13 @@ def test_the_self_test_runs_the_front_as_qsub(cluster: Cluster) -> None:
     """A helper that knows no PBS script would be found out, and so would a front that knows no qsub."""
     cluster.install()
     release = layout.Release((cluster.prefix / "current").resolve())
-    from maple_daemon.install.release import selftest
+    from maple_daemon.install import trials
 
-    assert selftest.commands(release) == ["qsub"]
+    assert trials.commands(release) == ["qsub"]
     values = settings.values(release)
     release.config.write_bytes(settings.text({**values, "helper": "/proc/nowhere"}))
     release.config.chmod(0o644)
-    assert selftest.run(release).state == "wrong"
+    assert trials.dry_run(release).state == "wrong"
 
 
 def test_the_real_qsub_that_is_gone_is_found(cluster: Cluster) -> None:

@@ -20,14 +20,20 @@ def near(typed: str, known: Iterable[str]) -> tuple[str, ...]:
     best = max((rate for rate, _ in rated), default=0.0)
     if not word or best < ALIKE:
         return ()
-    nearest = sorted((-rate, name) for rate, name in rated if rate >= max(ALIKE, best - CLOSE))
-    return tuple(name for _, name in nearest[:MOST])
+    best_first = sorted((-rate, name) for rate, name in rated if rate >= max(ALIKE, best - CLOSE))
+    return tuple(name for _, name in best_first[:MOST])
 
 
 def meant(typed: str, known: Iterable[str]) -> str:
     """Return "did you mean delta?", "did you mean delta or deltaai?", or "" where nothing is near."""
     names = near(typed, known)
     return "did you mean %s?" % " or ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return "; did you mean x?" for the nearest known word, "" when none is near."""
+    hint = meant(word, known)
+    return "; " + hint if hint else ""
 
 
 def _alike(typed: str, name: str) -> float:

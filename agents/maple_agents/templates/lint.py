@@ -12,8 +12,8 @@ from maple_submit_filter.host import places
 from ..ask import sites
 from ..ask.sites import launch_templates as templates
 from ..ask.sites.launch_templates import SLOTS, LaunchFile
-from ..ask.sites.mistakes import nearest
 from ..ask.sites.model import Load, SiteFile, TransportVariable
+from ..base.near_names import nearest
 from ..base.tables import Part, paths, read
 from . import catalogue, environments, model_facts, paradigms, proofs
 from .environments import Described, Environment, described

@@ -271,16 +271,16 @@ def doctor(prefix: str, as_json: bool, job: bool, wait: float, words: tuple[str,
       maple admin doctor --prefix /opt/maple --job -- --account=abcd \\
         --partition=debug
     """
+    from ..install import trials
     from ..install.doctor import examine, table
     from ..install.release import layout
     from ..install.release.layout import read_receipt
-    from ..install.service import trial_job
 
     where = layout.layout(absolute(prefix, "--prefix"))
     checks = examine(where.prefix, os.environ.get("PATH", ""))
     if job and (receipt := read_receipt(where)) is not None:
         click.echo(f"a job is submitted, and waited for: up to {wait:.0f} s", err=True)
-        checks += trial_job.tried(where, receipt, words, wait)
+        checks += trials.job_of_a_second(where, receipt, words, wait)
     elif words:
         raise Refused("WORDS are for a job, and none is asked for", "add --job")
     if as_json:

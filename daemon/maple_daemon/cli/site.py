@@ -11,8 +11,7 @@ from typing import Optional, TypedDict
 
 import click
 from maple_agents.ask import sites
-from maple_agents.ask.sites.files import parse
-from maple_agents.ask.sites.mistakes import Mistakes
+from maple_agents.ask.sites.files import Mistakes, parse
 from maple_agents.ask.sites.model import SiteFile
 from maple_agents.base import drawing, json_output
 from maple_agents.base.complaint import Complaint

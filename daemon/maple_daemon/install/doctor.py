@@ -12,9 +12,9 @@ from maple_agents.base.terminal import copied
 from maple_submit_filter.answer.report import columns, folded
 from maple_submit_filter.host import configuration
 
-from . import place, settings
+from . import place, settings, trials
 from .refusals import Check, Refused, ancestors, who_else_writes
-from .release import atomic, interpreter, releases, selftest
+from .release import atomic, interpreter, releases
 from .release.layout import Layout, Placed, Receipt, Release, layout, read_receipt
 from .service import state as service
 
@@ -258,7 +258,7 @@ def runnable_front(where: Layout) -> bool:
 
 def answers(release: Release) -> Iterator[Check]:
     """Does the front ask, and is it answered in time?"""
-    result = selftest.run(release)
+    result = trials.dry_run(release)
     yield Check("self-test", *result)
 
 

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from maple_agents.ask.schedulers.pbs.library import configuration
-from maple_agents.ask.sites.files import parse
-from maple_agents.ask.sites.mistakes import Mistakes
+from maple_agents.ask.sites.files import Mistakes, parse
 from maple_agents.base.complaint import Complaint
 
 from . import draft_pbs, draft_slurm, draft_tables

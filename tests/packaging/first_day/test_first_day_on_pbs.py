@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 from maple_agents.ask import sites
+from maple_daemon.install import trials
 from maple_daemon.install.release.layout import Release
-from maple_daemon.install.service import trial_job
 
 from tests.daemon.leftovers import goes_with_us
 from tests.doubles.pbs_hooks import EPILOGUE, HookJob, run_hook
@@ -233,7 +233,7 @@ def test_4a_what_the_script_does_already_is_no_advice(walk: PbsWalk) -> None:
 
 def test_4b_the_doctor_names_what_the_site_wants_of_a_job(walk: PbsWalk) -> None:
     """In the words of its facts."""
-    says = trial_job._wanted(Release(Path(walk.prefix, "current")), "qsub")
+    says = trials._wanted(Release(Path(walk.prefix, "current")), "qsub")
     assert "-A <project>" in says and "-l filesystems=<a>:<b>" in says
 
 
