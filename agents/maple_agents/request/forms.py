@@ -76,7 +76,9 @@ _COMMENTED = re.compile(r"(?m)^[ \t]*##+[ \t]?(?:SBATCH|PBS|BSUB)\b[^\n]*")
 
 def pasted(text: str) -> list[tuple[int, int]]:
     """Return the characters of pasted lines (directives, commands of a scheduler, quoted mail): older than the rest."""
-    return [match.span() for match in _PASTED.finditer(text)]
+    spans = [match.span() for match in _PASTED.finditer(text)]
+    script = any("#" in text[start : start + 3] for start, _ in spans)  # what is quoted beside one is what is new
+    return [span for span in spans if text[slice(*span)].lstrip()[0] != ">"] if script else spans
 
 
 def _colon(size: int) -> str:

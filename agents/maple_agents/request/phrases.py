@@ -120,6 +120,11 @@ def replaced(words: Sequence[Token], text: str) -> tuple[list[Token], list[Readi
     return tokens, readings
 
 
+def is_gpu(name: str) -> bool:
+    """Tell whether a word is what a GPU is called."""
+    return bool(_GPU.match(squeezed(name)))
+
+
 def _of_gpu(written: str) -> str:
     """Return a GPU's name as written, in the singular."""
     name = re.sub(r"(?i)[ -]*gpus?$", "", " ".join(written.split()))

@@ -16,6 +16,7 @@ from maple_submit_filter.site.facts import NodeKind, Site
 from ..base.slots import Name, Origin, Slot, Slots
 from .forms import pasted
 from .language.vocabulary import listed, texts
+from .phrases import is_gpu
 from .unread import Left, is_account, is_item
 from .weights import CORRECTS
 
@@ -45,6 +46,7 @@ def named(
         *_places(free, text, site, left),
         *_kinds(free, site),
         *_accounts(free, site),
+        *(_nodes(text, site) if not {"nodes", "gpus_total", "gpus_per_node"} & {*slots} else ()),
         *_systems(free, text, systems),
     ]
     old = pasted(text)
@@ -107,6 +109,15 @@ def _places(free: Sequence[re.Match[str]], text: str, site: Site, left: Sequence
         if word.lower() not in _EVERYDAY or apart or joined != word:
             name: Name = rows[0].selector  # type: ignore[assignment]
             yield Slot(name, rows[0].name, Origin("request", word, match.start(), match.start() + len(word)))
+
+
+def _nodes(text: str, site: Site) -> Iterator[Slot]:
+    """Yield the number of nodes that stands beside a place of the site: "16 x gh", "gh x16"."""
+    form = r"(?i)(?<![\w.-])(?:(\d{1,4}) ?[x×*] ?NAME|NAME ?[x×*] ?(\d{1,4}))(?![\w.-])"
+    for row in site.partitions:
+        found = re.search(form.replace("NAME", re.escape(row.name)), text)
+        if found and not is_gpu(row.name) and row.name.lower() not in _EVERYDAY:
+            yield Slot("nodes", int(found[1] or found[2]), Origin("request", found[0], *found.span()))
 
 
 def _kinds(free: Sequence[re.Match[str]], site: Site) -> Iterator[Slot]:

@@ -154,12 +154,12 @@ def _without_doubles(words: list[Token]) -> list[Token]:
     return tokens
 
 
-def flowing(words: Sequence[Token], text: str) -> list[Token]:
-    """Return the words without the line ends that only wrap a sentence."""
+def flowing(words: Sequence[Token], text: str, written: str) -> list[Token]:
+    """Return the words without the line ends that only wrap a sentence. *written*: *text* as it was written."""
     kept = [
         word
         for at, word in enumerate(words)
-        if word.text != "\n" or _ends(words[at + 1] if at + 1 < len(words) else None, text, word.end)
+        if word.text != "\n" or _ends(words[at + 1] if at + 1 < len(words) else None, text, word.end, written)
     ]
     return [word for at, word in enumerate(kept) if word.text not in "*_`#\"'" or word.text == "*" and _times(kept, at)]
 
@@ -169,11 +169,11 @@ def _times(words: Sequence[Token], at: int) -> bool:
     return 0 < at < len(words) - 1 and words[at - 1].kind == words[at + 1].kind == NUMBER
 
 
-def _ends(following: Token | None, text: str, end: int) -> bool:
+def _ends(following: Token | None, text: str, end: int, written: str) -> bool:
     if following is None or following.text == "\n" or following.kind == SIGN and following.text in "-*#>§":
         return True
     line = text[end : end + 200].split("\n", 1)[0]
-    if text[:end].rstrip("\n").rsplit("\n", 1)[-1].lstrip().startswith(">"):
+    if written[:end].rstrip("\n").rsplit("\n", 1)[-1].lstrip().startswith(">"):
         return True  # a quoted line ends with itself
     return bool(re.match(r"\s*(?:\d{1,2}[.)]\s|[\w ./-]{1,30}[:=])", line)) or not _wrapped(text, end)
 
