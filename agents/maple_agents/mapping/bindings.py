@@ -1,6 +1,6 @@
 """Which cores each rank of a node is bound to, where a launch line lists them, and what is wrong with that.
 
-Also where `taskset -c` or `numactl -C` in front of a program gives each task its cores, by its local number.
+Also where taskset or numactl in front of a program binds each task, as its wrapper came to it when it was played.
 """
 
 from __future__ import annotations
@@ -15,76 +15,21 @@ from maple_submit_filter.types.launch_plan import Step
 from .placement import Placement
 from .topology import Hardware, cores
 
-_NUMBER = r"(?:\d{1,4}|\$\(\([^()]*\)\)|\$\w+|\$\{\w+\})"
-_RANGE = rf"{_NUMBER}(?:-{_NUMBER})?"
-_PIN = re.compile(
-    r"(?:\btaskset\s+(?:-a\s+)?(?:-c|-ac|--cpu-list)|\bnumactl\s+(?:-\S+\s+)*?(?:-C|--physcpubind))[\s=]+"
-    rf"(?P<cores>{_RANGE}(?:,{_RANGE})*)(?=\s)"
-)
-_SET = re.compile(rf"(?<![\w$-])([A-Za-z_]\w*)=({_NUMBER}(?=[\s;]|\Z)|[^\s;]*)")
-_PART = re.compile(_NUMBER)
-_TERMS = re.compile(r"\s*(?:\d{1,6}|[-+*/%]|\$?\w+)")
-_BRANCHES = re.compile(
-    r"\b(?:if|case|for|while|until|select|function|eval|let|read|declare)\b|&&|\|\||\+=|(?<!\$)\(\(", re.S
-)
-LOCAL = ("SLURM_LOCALID", "PMI_LOCAL_RANK", "PALS_LOCAL_RANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID")
+_NODE = b"node "
 _LIST = re.compile(r"(?:v(?:erbose)?,|q(?:uiet)?,)?(list|map_cpu|mask_cpu):([0-9a-fA-Fx,:*-]+)\Z")
-
-
-def pin_words(line: str) -> str:
-    """Return the words that pin, "" where none do, or several."""
-    pins = list(_PIN.finditer(line))
-    return pins[0][0].strip() if len(pins) == 1 else ""
-
-
-def cores_of_pin(line: str, local: int, names: tuple[str, ...] = LOCAL) -> str | None:
-    """Return the list of cores of a local task, None where a value is not known or a branch may change it."""
-    match = _PIN.search(line)
-    if match is None or not pin_words(line) or _BRANCHES.search(line):
-        return None
-    if "$" in match["cores"] and line.count("'", 0, match.start()) % 2 == 0:
-        return None  # the batch shell fills it in, not the task's
-    known = dict.fromkeys(names, local)
-    for setting in _SET.finditer(line, 0, match.start()):
-        value = _value(setting[2], known) if re.fullmatch(_NUMBER, setting[2]) else None
-        known.pop(setting[1], None)
-        if value is not None:
-            known[setting[1]] = value
-    values = [_value(part, known) for part in _PART.findall(match["cores"])]
-    if None in values:
-        return None
-    rest = iter(values)
-    return _PART.sub(lambda _: str(next(rest)), match["cores"])
-
-
-def _value(text: str, known: dict[str, int]) -> int | None:
-    """Return what a number, a variable or sums and products of these in `$((...))` come to."""
-    inner = text[3:-2] if text.startswith("$((") else text.strip("${}")
-    terms = [term.strip() for term in _TERMS.findall(inner)]
-    if "".join(terms) != re.sub(r"\s", "", inner) or len(terms) % 2 == 0:
-        return None
-    numbers = [int(term) if term.isdigit() else known.get(term.lstrip("$")) for term in terms[::2]]
-    total, product, sign = 0, numbers[0], 1
-    for sort, number in zip(terms[1::2], numbers[1:]):
-        if product is None or number is None or sort not in "+-*/%" or sort in "/%" and number == 0:
-            return None
-        if sort in "+-":
-            total, product, sign = total + sign * product, number, 1 if sort == "+" else -1
-        else:
-            product = product * number if sort == "*" else product // number if sort == "/" else product % number
-    return total + sign * product if product is not None and total + sign * product >= 0 else None
 
 
 class Binding(NamedTuple):
     """*of*: the cores of each rank of a node, by local rank. *said*: as it is written. *alike*: all have the same.
 
-    *share*: CPUs that one rank asks for, 0 not known.
+    *share*: CPUs that one rank asks for, 0 not known. *nodes*: *of* are numbers of the memory's nodes, not cores.
     """
 
     of: tuple[frozenset[int], ...]
     said: str
     alike: bool = False
     share: int = 0
+    nodes: bool = False
 
 
 class Flaw(NamedTuple):
@@ -95,8 +40,11 @@ class Flaw(NamedTuple):
     says: str
 
 
-def binding(step: Step, placed: Placement, source: bytes) -> Binding | None:
-    """Return the cores that a launch line lists for its ranks, None where it leaves them to the launcher."""
+def binding(step: Step, placed: Placement, cpus: int = 0) -> Binding | None:
+    """Return the cores that a launch line lists for its ranks, None where it leaves them to the launcher.
+
+    *cpus*: what the job asks for each task, 0 not known.
+    """
     each = placed.per_node
     if not each:
         return None
@@ -108,7 +56,7 @@ def binding(step: Step, placed: Placement, source: bytes) -> Binding | None:
             listed = _listed(match[1], match[2])
             words = f"--{option.name}={text}"
             return Binding(tuple(listed[rank % len(listed)] for rank in range(each)), words) if listed else None
-    return _by_pin(source[step.span.start : step.span.end].decode("utf-8", "replace"), step, each)
+    return _by_pin(step, placed, each, cpus)
 
 
 def _listed(kind: str, text: str) -> list[frozenset[int]]:
@@ -137,27 +85,36 @@ def _mask(text: str) -> frozenset[int]:
     return frozenset(bit for bit in range(number.bit_length()) if number >> bit & 1)
 
 
-def _by_pin(line: str, step: Step, each: int) -> Binding | None:
+def _by_pin(step: Step, placed: Placement, each: int, cpus: int) -> Binding | None:
     """Return the cores that words in front of the program give each rank; an agent's hold for all its workers."""
-    agent = step.workers_per_task is not None or step.links[-1].name in AGENTS
-    listed = [cores_of_pin(line, local, () if agent else LOCAL) for local in range(each)]
+    first = placed.seats[0].node
+    here = [process for process in step.groups[0].processes if process.node == first]
+    here.sort(key=lambda process: (process.task or 0, process.local_rank or 0))
+    pins = [process.pinned for process in here if process.pinned is not None]
+    if len(pins) < each or len(here) != each:
+        return None
     try:
-        of = tuple(cores(listing) for listing in listed if listing is not None)
+        of = tuple(_pinned_to(pin.decode("ascii", "replace")) for pin in pins)
     except ValueError:
         return None
-    if len(of) < each:
-        return None
-    alike = len(set(of)) == 1
-    share = min((process.cpus or 0 for process in step.groups[0].processes), default=0) if not agent else 0
-    return Binding(of, pin_words(line), alike, share)
+    agent = step.workers_per_task is not None or step.links[-1].name in AGENTS
+    share = 0 if agent else min(process.cpus or cpus for process in here)
+    words = "taskset or numactl, " + ":".join(dict.fromkeys(pin.decode("ascii", "replace") for pin in pins))
+    return Binding(of, words, len(set(of)) == 1, share, pins[0].startswith(_NODE))
+
+
+def _pinned_to(text: str) -> frozenset[int]:
+    """Return the cores of `0-15`; of `node 1` the node alone. Raises `ValueError` for what cannot be read."""
+    return cores(text[len(_NODE) :] if text.startswith(_NODE.decode()) else text)
 
 
 def flaws(bound: Binding, placed: Placement, hardware: Hardware) -> Iterator[Flaw]:
     """Yield ranks that share cores, and ranks whose cores are near another GPU than their own."""
-    shared = _shared(bound)
+    several = len(set(hardware.near)) > 1
+    shared = _shared(bound) if several or not bound.nodes else None
     if shared is not None:
         yield shared
-    elif not bound.alike:
+    elif not bound.alike and not bound.nodes:
         yield from _far(bound, placed, hardware)
 
 
@@ -167,7 +124,8 @@ def _shared(bound: Binding) -> Flaw | None:
         if first and others and (not bound.alike or len(first) < len(bound.of) or len(first) <= bound.share):
             ranks = (local, *others)
             common = sorted(first & bound.of[others[0]])
-            return Flaw("shared", ranks, f"local ranks {_some(ranks)} are bound to the same cores ({_some(common)})")
+            what = f"the same node of memory ({_some(common)})" if bound.nodes else f"the same cores ({_some(common)})"
+            return Flaw("shared", ranks, f"local ranks {_some(ranks)} are bound to {what}")
     return None
 
 

@@ -67,7 +67,11 @@ def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine) -> Judg
     world = len(placed.seats)
     mesh, experts = (division.dense(world), division.experts(world)) if division is not None else (None, None)
     job = _Job(step, placed, machine, division or sizes.sizes_of(""), mesh, experts, joined)
-    findings = [*job.findings(), *_of_binding(job, source), *_of_settings(job, plan, source)]
+    findings = [
+        *job.findings(),
+        *_of_binding(job, plan.allocation.cpus_per_task or 0),
+        *_of_settings(job, plan, source),
+    ]
     return Judged(step.line, placed, mesh, experts, tuple(findings), sizes=division)
 
 
@@ -238,9 +242,9 @@ def _wider(mesh: Mesh, name: str, placed: Placement, machine: Machine, other: Ma
     return machine.widest(first) == ALL and other.widest(first) != ALL
 
 
-def _of_binding(job: _Job, source: bytes) -> Iterator[Finding]:
+def _of_binding(job: _Job, cpus: int) -> Iterator[Finding]:
     """Yield ranks on the same cores, or on cores near another GPU."""
-    bound, hardware = bindings.binding(job.step, job.placed, source), job.machine.hardware
+    bound, hardware = bindings.binding(job.step, job.placed, cpus), job.machine.hardware
     for flaw in bindings.flaws(bound, job.placed, hardware) if bound is not None else ():
         near = bindings.nearest(job.placed, hardware)
         cure = f"near their GPUs: {near}" if near and len(near) < 120 else "give each rank cores of its own"

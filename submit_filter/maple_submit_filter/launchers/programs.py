@@ -16,7 +16,7 @@ from .python_options import PythonCall, python_program
 from .registry import BY_MODULE, family, foreign, registry
 from .remote import destination
 from .srun import single
-from .wrappers import Unwrapped, unwrap
+from .wrappers import Unwrapped, pinned, unwrap
 
 if TYPE_CHECKING:
     from ..play.scene import Launch
@@ -29,6 +29,7 @@ RANK_VARIABLES = (b"RANK", b"WORLD_SIZE", b"LOCAL_RANK", b"MASTER_ADDR", b"MASTE
 FOLDERS = {"env": (b"-C", b"--chdir"), "apptainer": (b"--pwd", b"--cwd"), "singularity": (b"--pwd", b"--cwd")}
 
 
+PINS = ("taskset", "numactl")
 _ENVIRONMENTS = frozenset(("conda run", "mamba run", "uv run", "poetry run", "pipenv run", "pixi run"))
 
 
@@ -225,6 +226,8 @@ class Programs:
             image.inside(shell, brought)
             names = tuple(option.name for option in wrapper.options) + (("...",) if wrapper.open else ())
             trail = trail._replace(images=(*trail.images, (wrapper.name, names)))
+        if wrapper.name in PINS:
+            shell.place = shell.place._replace(pinned=pinned(wrapper, argv))
         folders = FOLDERS.get(wrapper.name, ())
         if any(text.raw.partition(b"=")[0] in folders for text in argv[1 : wrapper.program_index]):
             shell.cwd = None  # the program starts in another folder, of the image perhaps

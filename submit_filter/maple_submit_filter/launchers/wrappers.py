@@ -47,6 +47,18 @@ class Unwrapped(NamedTuple):
     unread: str = ""
 
 
+def pinned(wrapper: Unwrapped, argv: Sequence[Text]) -> Optional[bytes]:
+    """Return the CPUs that taskset or numactl binds its program to, None where neither does or they are not known."""
+    chosen = {option.name: option.value for option in wrapper.options}
+    if wrapper.name == "taskset" and "cpu-list" in chosen:
+        text: Optional[Text] = argv[wrapper.program_index - 1]
+        before = b""
+    else:
+        text = chosen.get("physcpubind") or chosen.get("cpunodebind") or chosen.get("cpubind")
+        before = b"" if "physcpubind" in chosen else b"node "
+    return before + text.raw if text is not None and text.known else None
+
+
 def basename(text: Text) -> Optional[bytes]:
     """Return the last part of a program's path, None when it is not known."""
     name = text.raw.rsplit(b"/", 1)[-1]

@@ -117,6 +117,7 @@ def _workers(start: Start, part: Sequence[Start], world: Optional[int], holds: b
                 agent.visible if agent.visible is not None else gpu,
                 start.place.cpus,
                 not agent.cpu,
+                start.place.pinned,
             )
         )
     return out

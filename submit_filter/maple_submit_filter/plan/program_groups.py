@@ -90,6 +90,7 @@ def _program(start: Start, tasks: Optional[int], kinds: Sequence[NodeKind]) -> P
         gpus,
         place.cpus,
         False,
+        place.pinned,
     )
 
 

@@ -28,7 +28,8 @@ class Place(NamedTuple):
     """Where a process runs. *node* counts in the job's nodes, *task* in the step; None is unknown.
 
     *name* tells this process from every other: b"" is the batch shell. *gpus*: devices of the node that the step
-    gave to it, by their number on the node; None unknown.
+    gave to it, by their number on the node; None unknown. *pinned*: the CPUs that a word in front of the program binds
+    it to, "0-15", or "node 0" of the memory's nodes; None where none does, or it is not known.
     """
 
     node: Optional[int] = 0
@@ -37,6 +38,7 @@ class Place(NamedTuple):
     name: bytes = b""
     gpus: Optional[Tuple[bytes, ...]] = None
     cpus: Optional[int] = None
+    pinned: Optional[bytes] = None
 
 
 class Shell:

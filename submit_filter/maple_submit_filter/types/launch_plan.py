@@ -65,7 +65,7 @@ class Link(NamedTuple):
 
 
 class Process(NamedTuple):
-    """One worker process. None is unknown; *master* and *port* hold tokens (see `text`)."""
+    """One worker process. None is unknown; *master* and *port* hold tokens (see `text`). *pinned*: see `Place`."""
 
     node: Optional[int]
     task: Optional[int]  # index of the task of the outer launcher that is its parent
@@ -77,6 +77,7 @@ class Process(NamedTuple):
     gpus: Optional[Tuple[bytes, ...]]  # the devices it can see, None unknown
     cpus: Optional[int]
     binds_gpu: bool  # a torch worker that takes the device of its local rank
+    pinned: Optional[bytes] = None
 
 
 class Group(NamedTuple):
