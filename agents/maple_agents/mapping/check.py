@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from maple_submit_filter.types.launch_plan import LaunchPlan, Step
 
-from . import bindings, costs, network_settings, placement, sizes
+from . import bindings, costs, mpi_order, network_settings, placement, sizes
 from .groups import AXES, CALLED, CONTEXT, EXPERT, PIPELINE, TENSOR, Mesh
 from .placement import Placement, Unplaced
 from .sizes import Sizes
@@ -60,13 +60,15 @@ def judged(plan: LaunchPlan, source: bytes, machine: Machine) -> tuple[Judged, .
 
 def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine) -> Judged:
     division, placed = sizes.read(step.program), placement.placement(step, b"RANK" in plan.assigned)
+    method = mpi_order.method(plan, source)
+    placed = mpi_order.renumbered(step, placed, method)
     joined = _joined(machine, source)
     if isinstance(placed, Unplaced):
         wide = tuple(_too_large(step, division, machine)) if division is not None and not joined else ()
         return Judged(step.line, None, None, None, wide, _why(placed, division), division)
     world = len(placed.seats)
     mesh, experts = (division.dense(world), division.experts(world)) if division is not None else (None, None)
-    job = _Job(step, placed, machine, division or sizes.sizes_of(""), mesh, experts, joined)
+    job = _Job(step, placed, machine, division or sizes.sizes_of(""), mesh, experts, joined, _dealt(method))
     findings = [
         *job.findings(),
         *_of_binding(job, plan.allocation.cpus_per_task or 0),
@@ -85,6 +87,7 @@ class _Job(NamedTuple):
     mesh: Mesh | None
     experts: Mesh | None
     joined: bool  # direct links may go beyond a node
+    dealt: str = ""  # what numbers the ranks beside the launcher, as it is written
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong with its groups; none are known where no sizes are said."""
@@ -154,8 +157,9 @@ def _of_groups(job: _Job, mesh: Mesh) -> Iterator[Finding]:
             continue
         says = f"{CALLED[name]} group {_shown(crossing)} crosses nodes"
         if best is not None and _crossing(of, name, best) is None:
-            cause = _distribution(job.step)
-            yield Finding("groups", job.step.line, says, cause, "-m block keeps it on one", job.ratio(best))
+            cause, cure = job.dealt or _distribution(job.step), "-m block keeps it on one"
+            cure = "without it ranks fill the nodes" if job.dealt else cure
+            yield Finding("groups", job.step.line, says, cause, cure, job.ratio(best))
             return
         if name == TENSOR and not job.joined:
             yield _too_wide(job, of, says)
@@ -202,7 +206,8 @@ def _mixed(job: _Job, mesh: Mesh, best: Placement | None) -> Finding | None:
         return None
     order = "-".join(axis.name for axis in mesh.axes if axis.size > 1)
     says = f"ranks are not dealt as the order {order} counts on"
-    return Finding("groups", job.step.line, says, _distribution(job.step), "-m block deals them so", ratio)
+    cause, cure = job.dealt or _distribution(job.step), "-m block deals them so"
+    return Finding("groups", job.step.line, says, cause, "leave it out" if job.dealt else cure, ratio)
 
 
 def _distribution(step: Step) -> str:
@@ -214,6 +219,10 @@ def _distribution(step: Step) -> str:
             value = option.value.raw.decode("utf-8", "replace") if option.value is not None else ""
             return f"{option.spelling.decode('utf-8', 'replace')} {value}".strip()
     return "the distribution of the job" if outer.name == "srun" else ""
+
+
+def _dealt(method: int | None) -> str:
+    return f"{mpi_order.NAME}={method}" if method in (0, 2) else ""
 
 
 def _of_leaves(job: _Job, mesh: Mesh) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ _PARTS = r"(?:_(?:size|degree|world_size|dim|ways?|num|gpus))?"
 _PARALLEL = r"_(?:par|parallel|parallelism|mp)"
 NAMES = {
     TENSOR: re.compile(
-        rf"(?:n(?:um)?_)?tp{_PARTS}|(?:tensor(?:_model)?|intra_layer){_PARALLEL}{_PARTS}|model_parallel_size"
+        rf"(?:n(?:um)?_)?tp{_PARTS}|(?:tensor(?:_model)?|intra_layer){_PARALLEL}{_PARTS}|model_parallel_size|g_intra_[rcd]"
     ),
     PIPELINE: re.compile(rf"(?:n(?:um)?_)?pp{_PARTS}|(?:pipe|pipeline(?:_model)?|inter_layer){_PARALLEL}{_PARTS}"),
     CONTEXT: re.compile(rf"(?:n(?:um)?_)?cp{_PARTS}|context{_PARALLEL}{_PARTS}"),
@@ -68,15 +68,27 @@ def read(program: Sequence[bytes]) -> Sizes | None:
     named = [value for value in named_values(program) if value.value.isdigit() and len(value.value) < 8]
     named_sizes: dict[str, Named] = {}
     for value in named:
-        for axis, names in NAMES.items():
-            if names.fullmatch(value.last) and int(value.value) > 0:
-                named_sizes[axis] = value  # the last one counts
+        axis = next((axis for axis, names in NAMES.items() if names.fullmatch(value.last)), None)
+        if axis is not None and int(value.value) > 0:
+            named_sizes[axis] = _stronger(named_sizes.get(axis), value)
     sizes = {axis: int(value.value) for axis, value in named_sizes.items()}
-    if all(size == 1 for size in sizes.values()) or any(b"\0" in word for word in program if word.startswith(b"\0")):
+    if all(size == 1 for size in sizes.values()) or any(_is_open(word) for word in program):
         return None
     expert_tensor = next((int(value.value) for value in reversed(named) if value.last in EXPERT_TENSOR), None)
     model = {_MODEL[value.last]: int(value.value) for value in named if value.last in _MODEL}
     return Sizes(_framework(program, named_sizes), sizes, named_sizes, expert_tensor, model)
+
+
+def _stronger(before: Named | None, value: Named) -> Named:
+    """Return which of two values of an axis counts: the later of one name, the larger of two (AxoNN names three)."""
+    if before is None or before.last == value.last:
+        return value
+    return value if int(value.value) > int(before.value) else before
+
+
+def _is_open(word: bytes) -> bool:
+    """Return whether a word is not known, so that it may be any option; the path of a program is none."""
+    return word.startswith(b"\0") and not re.search(rb"/[\w.-]+\.(?:py|sh)\Z", word)
 
 
 def _framework(program: Sequence[bytes], named_sizes: dict[str, Named]) -> str:
