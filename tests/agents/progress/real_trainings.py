@@ -102,15 +102,20 @@ def chosen(kinds: Iterable[str] = KINDS) -> Iterator[tuple[str, str]]:
 
 def recorded(folder: Path, wanted: Iterable[tuple[str, str]]) -> list[Recorded]:
     """Run the trainings, some at once, and return them."""
-    waiting, going, done = list(wanted), [], []  # type: ignore[var-annotated]
-    while waiting or going:
-        while waiting and len(going) < AT_ONCE:
-            going.append(_Going(folder, *waiting.pop(0)))
-        time.sleep(0.05)
+    waiting, going, done = list(wanted), list[_Going](), list[Recorded]()
+    try:
+        while waiting or going:
+            while waiting and len(going) < AT_ONCE:
+                going.append(_Going(folder, *waiting.pop(0)))
+            time.sleep(0.05)
+            for one in going:
+                one.look()
+            done += [one.over() for one in going if one.process.poll() is not None]
+            going = [one for one in going if one.process.returncode is None]
+    finally:
         for one in going:
-            one.look()
-        done += [one.over() for one in going if one.process.poll() is not None]
-        going = [one for one in going if one.process.returncode is None]
+            one.process.kill()
+            one.process.wait()
     return done
 
 
@@ -125,6 +130,8 @@ class _Going:
             "OUT": str(out),
             "PORT": str(29500 + hash((kind, plan)) % 2000),
             "CUDA_VISIBLE_DEVICES": "",
+            # DeepSpeed builds a library there; the lock of one that was killed makes all others wait for ever.
+            "TORCH_EXTENSIONS_DIR": str(folder / "extensions"),
         }
         python = str(PYTHON) if kind != "plain" else sys.executable
         with open(self.log, "wb") as file:
