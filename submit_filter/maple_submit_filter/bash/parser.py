@@ -13,9 +13,9 @@ from typing import Callable, Dict, FrozenSet, List, Optional, Tuple
 from ..types.edits import Span
 from .compound import ARM_END, RESERVED, CompoundReader
 from .cursor import Unreadable
-from .nodes import AndOr, Command, Item, Pipeline, Program, Unread
+from .nodes import AndOr, Command, HereDoc, Item, Pipeline, Program, Unread
 from .parameters import NOTHING
-from .rereading import LEAST, MOST, Cut, Known, Reuse, recall, remember, reusable
+from .rereading import LEAST, MOST, Cut, Items, Known, Reuse, items_of, recall, remember, reusable
 from .simple import attach
 from .words import CLOSE, OPEN
 
@@ -37,7 +37,7 @@ def _parsed(source: bytes, begin: int, stop: int) -> Program:
     gc.disable()  # a tree has no cycles, and looking for some in it again and again takes more time than reading
     try:
         program, reader = read(source, begin, stop)
-        program = attach(program, reader.documents)
+        program = _with(reader.documents, program)
         if not reader.failures and begin == 0 and LEAST <= stop == len(source) <= MOST:
             remember(Known(source, program, tuple(reader.cuts)))
         return program
@@ -47,6 +47,16 @@ def _parsed(source: bytes, begin: int, stop: int) -> Program:
     finally:
         if collecting:
             gc.enable()
+
+
+def _with(documents: Dict[int, HereDoc], program: Program) -> Program:
+    """Return a program with its here-documents; what was taken over has its own."""
+    items = program.items
+    if isinstance(items, Items):
+        made = [attach(item, documents) if type(item) is Item else item for item in items.all]
+        return program._replace(items=Items(made))
+    attached: Program = attach(program, documents)
+    return attached
 
 
 # Lists of commands: what separates, joins and ends them, and how reading goes on behind an error.
@@ -64,21 +74,18 @@ class CommandReader(CompoundReader):
     __slots__ = ("cuts", "reuse")
 
     def __init__(self, source: bytes, start: int, end: int, reuse: Optional[Reuse] = None) -> None:
-        super().__init__(source, start if reuse is None else reuse.start, end)
+        super().__init__(source, start, end)
         self.reuse = reuse
-        self.cuts: List[Cut] = [cut for cut in reuse.known.cuts if cut[0] < reuse.start] if reuse is not None else []
+        self.cuts: List[Cut] = []
 
     def taken_over(self, items: List[Item]) -> bool:
         """At the top level: return whether what comes was read before, and then add it to *items*."""
         if self.awaited:
             return False
-        number = self.reuse.tail.get(self.pos) if self.reuse is not None and not self.failures else None
-        if self.reuse is None or number is None:
+        if self.reuse is None or self.failures or self.pos not in self.reuse.begins:
             self.cuts.append((self.pos, len(items)))
             return False
-        self.cuts += self.reuse.later_cuts(number, len(items))
-        items += self.reuse.rest(number)
-        self.pos = self.end
+        self.pos = self.reuse.take(self.pos, items, self.cuts)
         return True
 
     def program(self, ends: FrozenSet[bytes]) -> Program:
@@ -90,14 +97,16 @@ class CommandReader(CompoundReader):
         start = self.pos
         self.deeper()
         top = self.depth == 1 and not self.inside
-        items: List[Item] = list(self.reuse.head) if top and self.reuse is not None else []
+        items: List[Item] = []
         state = (self.depth, self.inside, self.end, self.awaited)
         while True:
             begin = self.pos
             try:
                 self.skip_lines()
-                if self.pos >= self.end or self.ended(ends) or top and self.taken_over(items):
+                if self.pos >= self.end or self.ended(ends):
                     break
+                if top and self.taken_over(items):
+                    continue
                 begin = self.pos
                 items.append(self.item())
             except Unreadable as error:
@@ -109,7 +118,7 @@ class CommandReader(CompoundReader):
                     self.newline()
                 items.append(Item(Unread(Span(begin, self.pos), str(error)), False))
         self.depth -= 1
-        return Program(Span(start, self.pos), tuple(items))
+        return Program(Span(start, self.pos), items_of(items) if top else tuple(items))
 
     def ended(self, ends: FrozenSet[bytes]) -> bool:
         """Return whether one of *ends* is at the cursor. Anything else that ends a list is an error."""

@@ -7,7 +7,8 @@ That holds as long as nothing failed: what cannot be read is tried in several wa
 
 from __future__ import annotations
 
-from typing import Any, List, NamedTuple, Optional, Tuple
+from bisect import bisect_left, bisect_right
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from ..types.edits import Span
 from .nodes import Item, Literal, Program
@@ -25,23 +26,103 @@ class Known(NamedTuple):
     cuts: Tuple[Cut, ...]
 
 
-class Reuse(NamedTuple):
-    """What of a known script stands in another: *head* up to *start*, and what begins at *tail*, *moved* by so much."""
+class Part(NamedTuple):
+    """Bytes of one script that stand in another, *moved* by so much."""
 
-    known: Known
-    head: Tuple[Item, ...]
     start: int
-    tail: "dict[int, int]"  # where in the new script, and the number of the item
+    end: int
     moved: int
 
-    def rest(self, number: int) -> Tuple[Item, ...]:
-        """Return the items from that one on, where they stand in the new script."""
-        items = self.known.program.items[number:]
-        return tuple(_moved(item, self.moved) for item in items) if self.moved else items
 
-    def later_cuts(self, number: int, count: int) -> List[Cut]:
-        """Return the places from that item on, where *count* items are in front of it now."""
-        return [(at + self.moved, index - number + count) for at, index in self.known.cuts if index >= number]
+class Later(NamedTuple):
+    """A command that stands *by* so many bytes further on."""
+
+    item: Item
+    by: int
+
+
+class Items(tuple):  # type: ignore[type-arg]
+    """Commands at the top level, of which those that stand elsewhere now are put there when somebody looks at them."""
+
+    all: List[Any]
+
+    def __new__(cls, items: List[Any]) -> Items:
+        self = tuple.__new__(cls)
+        self.all = items
+        return self
+
+    def _at(self, index: int) -> Item:
+        item = self.all[index]
+        if type(item) is Later:
+            item = self.all[index] = _moved(item.item, item.by)
+        made: Item = item
+        return made
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return tuple([self._at(number) for number in range(*index.indices(len(self.all)))])
+        return self._at(index)
+
+    def __iter__(self) -> Iterator[Item]:
+        return map(self._at, range(len(self.all)))
+
+    def __contains__(self, item: object) -> bool:
+        return item in tuple(self)
+
+    def __add__(self, other: Any) -> Any:
+        return tuple(self) + tuple(other)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple) and tuple(self) == tuple(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+def items_of(made: List[Any]) -> Tuple[Item, ...]:
+    """Return commands that were read or taken over."""
+    return Items(made) if any(type(item) is Later for item in made) else tuple(made)
+
+
+class Stretch(NamedTuple):
+    """Commands of a known script, by the numbers of the cuts in front of and behind them, *moved* by so much."""
+
+    first: int
+    last: int
+    moved: int
+
+
+class Reuse(NamedTuple):
+    """What of a known script stands in another: a stretch for each place there at which one may begin."""
+
+    known: Known
+    begins: Dict[int, Stretch]
+
+    def take(self, at: int, items: List[Any], cuts: List[Cut]) -> int:
+        """Add what was read from *at* on to *items* and *cuts*, and return where reading goes on."""
+        first, last, moved = self.begins[at]
+        places, count = _places(self.known), len(items)
+        start, (end, behind) = places[first][1], places[last]
+        held = self.known.program.items
+        taken = (held.all if type(held) is Items else held)[start:behind]
+        items += [_later(item, moved) for item in taken] if moved else taken
+        cuts += [(place + moved, index - start + count) for place, index in places[first:last]]
+        return end + moved
+
+
+def _later(item: Any, by: int) -> Later:
+    return Later(item.item, item.by + by) if type(item) is Later else Later(item, by)
+
+
+def _places(known: Known) -> Tuple[Cut, ...]:
+    """Return the cuts, the end of the script included."""
+    return (*known.cuts, (len(known.source), len(known.program.items)))
 
 
 _recent: List[Known] = []
@@ -64,13 +145,50 @@ def reusable(source: bytes) -> Optional[Reuse]:
 
 
 def _between(known: Known, source: bytes) -> Optional[Reuse]:
-    was, moved = known.source, len(source) - len(known.source)
-    before = _same(lambda size: was[:size] == source[:size], min(len(was), len(source)))
-    most = min(len(was), len(source)) - before
-    behind = _same(lambda size: was[len(was) - size :] == source[len(source) - size :], most)
-    start, count = max((cut for cut in known.cuts if cut[0] < before), default=(0, 0))
-    tail = {at + moved: number for at, number in known.cuts if at > len(was) - behind}
-    return Reuse(known, known.program.items[:count], start, tail, moved) if count or tail else None
+    """A stretch begins behind the first byte of what is the same, and ends in front of its last one."""
+    places = [cut[0] for cut in _places(known)]
+    begins: Dict[int, Stretch] = {}
+    for start, end, moved in unchanged(known.source, source):
+        whole = start == 0, end == len(known.source)
+        first = (bisect_left if whole[0] else bisect_right)(places, start)
+        last = (bisect_right if whole[1] else bisect_left)(places, end) - 1
+        for number in range(first, last):
+            begins[places[number] + moved] = Stretch(number, last, moved)
+    return Reuse(known, begins) if begins else None
+
+
+def unchanged(was: bytes, now: bytes) -> Iterator[Part]:
+    """Yield what of one script stands in the other, from the beginning on.
+
+    Where both have as many lines that is all but what was changed of each; else what is in front of the first change,
+    and behind the last.
+    """
+    if was == now:
+        yield Part(0, len(was), 0)
+        return
+    old, new = was.split(b"\n"), now.split(b"\n")
+    if len(old) != len(new):
+        yield from _around(was, now)
+        return
+    start, at, moved = 0, 0, 0
+    for before, after in zip(old, new):
+        if before != after:
+            ahead = _same(lambda size, a=before, b=after: a[:size] == b[:size], min(len(before), len(after)))
+            most = min(len(before), len(after)) - ahead
+            behind = _same(lambda size, a=before, b=after: a[len(a) - size :] == b[len(b) - size :], most)
+            yield Part(start, at + ahead, moved)
+            moved += len(after) - len(before)
+            start = at + len(before) - behind
+        at += len(before) + 1
+    yield Part(start, len(was), moved)
+
+
+def _around(was: bytes, now: bytes) -> Iterator[Part]:
+    least = min(len(was), len(now))
+    ahead = _same(lambda size: was[:size] == now[:size], least)
+    behind = _same(lambda size: was[len(was) - size :] == now[len(now) - size :], least - ahead)
+    yield Part(0, ahead, 0)
+    yield Part(len(was) - behind, len(was), len(now) - len(was))
 
 
 def _same(alike: Any, most: int) -> int:

@@ -127,12 +127,9 @@ class HereDocReader(ParameterReader):
                 self.expanded(parts, b"$`\\")
 
 
-def attach(program: Program, documents: Dict[int, HereDoc]) -> Program:
-    """Return *program* with each here-document at the redirection (by its offset) that asked for it."""
-    if not documents:
-        return program
-    attached: Program = _attached(program, documents, sorted(documents))
-    return attached
+def attach(node: Any, documents: Dict[int, HereDoc]) -> Any:
+    """Return *node* with each here-document at the redirection (by its offset) that asked for it."""
+    return _attached(node, documents, sorted(documents)) if documents else node
 
 
 def _attached(node: Any, documents: Dict[int, HereDoc], places: Sequence[int]) -> Any:
