@@ -102,6 +102,8 @@ def _module(unfit: Unfit, name: str, job: Job) -> Optional[_Place]:
 def _variable(unfit: Unfit, words: str, job: Job) -> Optional[_Place]:
     """A variable that is given one of these values: `NAME=value|other`; any, where none stands there."""
     name, _, values = words.partition("=")
+    if name.encode() + b"=" not in job.source:
+        return None
     value = b"|".join(map(re.escape, values.encode().split(b"|"))) if values else rb"[^\s;'\"]+"
     match = re.search(
         rb"(?m)^(?![ \t]*#)[^\n]*?(?<![\w$])%s=[\"']?(%s)(?![\w.])" % (re.escape(name.encode()), value), job.source
@@ -112,8 +114,15 @@ def _variable(unfit: Unfit, words: str, job: Job) -> Optional[_Place]:
     return _Place(Span(*match.span(1)), _offer(edit, "%s=%s" % (name, unfit.instead)) if unfit.instead else ())
 
 
+def _may_stand(words: str, source: bytes) -> bool:
+    """Return whether a script has all words of one of those between bars."""
+    return any(all(word in source for word in name.encode().split()) for name in words.split("|"))
+
+
 def _word(unfit: Unfit, words: str, job: Job) -> Optional[_Place]:
     """Words that stand somewhere on a command line, one of several behind bars: `singularity exec|singularity run`."""
+    if not _may_stand(words, job.source):
+        return None
     names = b"|".join(rb"[ \t]+".join(map(re.escape, name.encode().split())) for name in words.split("|"))
     match = re.search(rb"(?m)^(?![ \t]*#)(?:[^#\n]*?[\s\"'=(;&|])?(%s)(?![\w-])" % names, job.source)
     return _in_front(unfit, match, job) if match is not None else None
@@ -124,7 +133,7 @@ _COMMAND = rb"(?m)^(?![ \t]*#)(?:[^#\n]*?(?:[;&|(][ \t]*|\b(?:then|do|else)[ \t]
 
 def _command(unfit: Unfit, words: str, job: Job) -> Optional[_Place]:
     """A command of the batch shell, one of several behind bars: `wget|git clone`."""
-    if not any(all(word in job.source for word in name.encode().split()) for name in words.split("|")):
+    if not _may_stand(words, job.source):
         return None
     names = b"|".join(rb"[ \t]+".join(map(re.escape, name.encode().split())) for name in words.split("|"))
     match = re.search(_COMMAND % names, job.source)

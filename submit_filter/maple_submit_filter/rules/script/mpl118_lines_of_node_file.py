@@ -37,10 +37,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if lines < 2 or b"PBS_NODEFILE" not in job.source or counted or _EVERY_LINE.search(job.source):
         return
     for name, spans in plan.assigned.items():
-        used = re.search(_NODES % re.escape(name), job.source)
-        for span in spans if used is not None else ():
-            match = _COUNTS.search(job.source, span.start, span.end)
-            if match is not None:
+        found = [match for span in spans for match in [_COUNTS.search(job.source, span.start, span.end)] if match]
+        if found and re.search(_NODES % re.escape(name), job.source):
+            for match in found:
                 edit = Edit(Span(*match.span()), b"sort -u $PBS_NODEFILE | wc -l", "MPL118")
                 says = "%s counts the lines of the node file, which names each node %d times" % (name.decode(), lines)
                 yield Finding("MPL118", says, edit.span, fixes=(Fix((edit,), Safety.ASK, "count each node once"),),
