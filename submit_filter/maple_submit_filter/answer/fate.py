@@ -14,7 +14,7 @@ from ..cures.origins import ways
 from ..host.bounded_file import read_file
 from ..repair.search import Again, State, tried
 from ..site.facts import Site
-from ..types.edits import Fix, Safety
+from ..types.edits import Fix, Safety, apply_argv
 from ..types.findings import Finding
 from ..types.job import Job, Read, line_of
 from ..types.submission import Submission
@@ -86,7 +86,7 @@ def suggested(decision: Decision, submission: Submission, site: Site, read: Opti
         return decision
     job = understood(submission, read, read)
     if job is None:
-        return decision
+        return _with_other_words(decision, submission, read)
     start = advised(job, site)
     state = start
     taken: List[Tuple[str, Fix]] = []
@@ -103,6 +103,17 @@ def suggested(decision: Decision, submission: Submission, site: Site, read: Opti
         return decision
     says = tuple("%s %s" % (code, fix.says) for code, fix in taken)
     return decision._replace(offered=_rewritten(start, state, says, because))
+
+
+def _with_other_words(decision: Decision, submission: Submission, read: Optional[Read]) -> Decision:
+    """Return the decision with a command line on offer that is understood, in place of one that is refused."""
+    for finding in decision.findings:
+        for fix in finding.fixes:
+            argv = apply_argv(submission.argv, fix.argv_edits)
+            if not fix.edits and understood(submission._replace(argv=argv), read, read) is not None:
+                says = ("%s %s" % (finding.code, fix.says),)
+                return decision._replace(offered=Rewritten(None, argv, says, ((0, finding.code),)))
+    return decision
 
 
 def offers(

@@ -21,6 +21,10 @@ _HARMLESS = frozenset(
     b"cd export source module ml nvidia-smi rocm-smi xpu-smi numactl free df du uptime top pkill kill killall ps grep "
     b"head tail tee dstat vmstat iostat dcgmi nvtop htop wc sort find id env printenv ulimit sync sed awk ray".split()
 )
+# Commands of the shell that are no programs: a launcher cannot start them.
+OF_THE_SHELL = frozenset(
+    b"source . export module ml set unset alias eval declare local typeset shopt readonly shift for if while".split()
+)
 # What a text holds that may start a launcher.
 LAUNCHER_MARKS = (
     b"torchrun",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..cures.origins import ways
+from ..launchers.opaque_programs import OF_THE_SHELL
 from ..launchers.registry import AGENTS
 from ..plan import breach_kinds
 from ..plan.declared_worlds import Loss, Played, lost, pinned
@@ -17,7 +18,7 @@ from ..play.availability import missing
 from ..types.edits import Conflict, Fix, Safety, apply, apply_argv, written
 from ..types.findings import Finding
 from ..types.job import Job, line_of
-from ..types.launch_plan import Group, LaunchPlan
+from ..types.launch_plan import Group, LaunchPlan, Step
 from .cost import cost, plainest_first
 
 MOST_ROUNDS = 6
@@ -247,9 +248,15 @@ def _no_worse(before: State, after: State, loops: bool = False) -> bool:
     """Return whether what was understood still is: the same launch lines, no new doubt."""
     if before.job.script.refused:
         return True  # a text that sbatch does not take was not understood to begin with
-    lines = [{step.line for step in state.plan.steps} for state in (before, after)]
-    same = lines[0] <= lines[1] if loops else len(after.plan.steps) + _joined(before, after) == len(before.plan.steps)
+    lines = [{step.line for step in state.plan.steps if _starts(step)} for state in (before, after)]
+    count = sum(map(_starts, before.plan.steps))
+    same = lines[0] <= lines[1] if loops else len(after.plan.steps) + _joined(before, after) == count
     return same and len(after.plan.unread) <= len(before.plan.unread)
+
+
+def _starts(step: Step) -> bool:
+    """Return whether a launch line has a program to start: a command of the shell is none."""
+    return not step.program[:1] or step.program[0] not in OF_THE_SHELL
 
 
 def _joined(before: State, after: State) -> int:

@@ -17,7 +17,7 @@ from ..launchers.registry import AGENTS
 from ..types.edits import Span
 from ..types.findings import FileLine
 from ..types.job import Job
-from ..types.launch_plan import LaunchPlan, Step
+from ..types.launch_plan import LaunchPlan, Option, Step
 from ..types.text import NUL, plain
 
 _NAME = rb"['\"]([A-Z][A-Z0-9_]+)['\"]"
@@ -87,6 +87,18 @@ def line_of_file(file: str, text: bytes, span: Span, new: bytes) -> FileLine:
     becomes = text[start : span.start] + new + text[span.end : end]
     number = text.count(b"\n", 0, start) + 1
     return FileLine(file, number, text[start:end].decode("utf-8", "replace"), becomes.decode("utf-8", "replace"))
+
+
+def in_called_file(plan: LaunchPlan, job: Job, option: Optional[Option], new: bytes) -> Tuple[FileLine, ...]:
+    """Return the line of a called script that gives an option a number, as it should be; () where no one line does."""
+    if option is None or option.value_span is not None or option.value is None or not option.value.raw.isdigit():
+        return ()
+    name = rb"[-_]".join(map(re.escape, option.spelling.split(b"=")[0].lstrip(b"-").replace(b"_", b"-").split(b"-")))
+    said = re.compile(rb"(?<!\S)--?%s[= \t]+(%s)(?![\w.])" % (name, option.value.raw))
+    found = [(file, text, match) for file, text in files_read(plan, job, b".sh") for match in said.finditer(text)]
+    return tuple(
+        line_of_file(file, text, Span(*match.span(1)), new) for file, text, match in found[:1] if not found[1:]
+    )
 
 
 def _read(plan: LaunchPlan, job: Job) -> Iterator[Program]:

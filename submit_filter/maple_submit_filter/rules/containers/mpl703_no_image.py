@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Optional
+from typing import Iterator, Optional, Tuple
 
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
@@ -11,6 +11,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
+from ..program_text import files_read, is_rank
 
 CODE = "MPL703"
 _RUNS = re.compile(rb"(?m)^(?![ \t]*#)(?:[^#\n]*?[ \t;&|])?(shifter)(?=[ \t\\])(?:[^\n]|(?<=\\)\n)*")
@@ -23,16 +24,55 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """shifter takes its image from --image, on its own line or in a directive.
 
     Wrong: ##SBATCH --image=nersc/pytorch:25.02.01 ... srun shifter python train.py (a comment, by its second mark)
+    Wrong: #SBATCH --image=nersc/pytorch:25.02.01 ... srun python train.py, and no module that has torch
     Right: #SBATCH --image=nersc/pytorch:25.02.01 ... srun shifter python train.py
     Why:   it ends at once: no image specified. `maple check` has the directive read that is a comment; at submission
            Maple only reports it, for a variable of the submitter may name the image.
     """
+    if "image" in site.plugin_options and re.search(rb"(?m)^#SBATCH[ \t]+(?:.*[ \t])?--image\b", job.source):
+        yield from _unused(plan, job)
     match = _RUNS.search(job.source) if b"shifter" in job.source else None
     if match is None or "image" in job.settings or any(_SAYS.search(line) for line in _read_lines(job.source)):
         return
     fix = _read_again(job.source)
     yield Finding(CODE, "shifter is told no image", Span(*match.span(1)), fixes=(fix,) if fix is not None else (),
                   help="name it: #SBATCH --image=NAME, or shifter --image=NAME")  # fmt: skip
+
+
+_RUNNERS = re.compile(rb"(?m)^(?![ \t]*#).*?(?<![\w-])(?:shifter|podman-hpc|shifterimg)(?![\w-])")
+_OWN_PYTHON = re.compile(
+    rb"(?m)^(?![ \t]*#).*?(?:\bmodule[ \t]+load\b.*(?:pytorch|python|conda|tensorflow)|activate\b|\bml[ \t].*pytorch)"
+)
+
+
+def _unused(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """Yield that an image is prepared, and the ranks start beside it, in a shell that has no Python of its own."""
+    if _RUNNERS.search(job.source) or _OWN_PYTHON.search(job.source) or plan.unread:
+        return
+    if any(name.endswith(b"sh") and b"shifter" in text for name, text in _called(plan, job)):
+        return
+    for step in plan.steps:
+        link = step.links[0] if step.links else None
+        if link is not None and link.name == "srun" and not step.maybe and is_rank(step):
+            at = step.links[1].name_span if step.links[1:] else step.program_span
+            start = _command_of(job.source, link.options_at, at.start if at is not None else None)
+            edit = Edit(Span(start, start), b"shifter ", CODE) if start is not None else None
+            fixes = (Fix((edit,), Safety.ASK, "run it in the image: shifter"),) if edit is not None else ()
+            yield Finding(CODE, "an image is named, and the ranks do not run in it", step.span, fixes=fixes,
+                          help="--image prepares it, and shifter runs a program in it: srun shifter ...")  # fmt: skip
+            return
+
+
+def _called(plan: LaunchPlan, job: Job) -> Iterator[Tuple[bytes, bytes]]:
+    return ((name.encode(), text) for name, text in files_read(plan, job, b".sh"))
+
+
+def _command_of(source: bytes, options_at: Optional[int], inner: Optional[int]) -> Optional[int]:
+    """Return where the command of a line of srun begins: a shell that holds the program, or the program itself."""
+    if options_at is None:
+        return inner
+    shell = re.compile(rb"(?<=\s)(?:/bin/)?(?:ba)?sh[ \t]+-\w*c\b").search(source, options_at)
+    return shell.start() if shell is not None and (inner is None or shell.start() < inner) else inner
 
 
 def _read_lines(source: bytes) -> Iterator[bytes]:

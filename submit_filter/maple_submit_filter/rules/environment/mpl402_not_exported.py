@@ -35,7 +35,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         findings = list(_of_breaches(step, plan, job, site))
-        yield from findings or _environment_lost(step, job)
+        findings = findings or list(_environment_lost(step, job))
+        yield from findings or _meeting_lost(step, plan, job)
 
 
 def _of_breaches(step: Step, plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
@@ -79,6 +80,34 @@ def _environment_lost(step: Step, job: Job) -> Iterator[Finding]:
     says = "the tasks get no PATH of the script's: --export=%s leaves out what modules and activate have set"
     yield Finding("MPL402", says % exported.decode("utf-8", "replace"), at or step.span, fixes=fixes,
                   help="srun --export=ALL passes all on")  # fmt: skip
+
+
+_MEETING = (b"MASTER_ADDR", b"MASTER_PORT", b"WORLD_SIZE")
+
+
+def _meeting_lost(step: Step, plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """A list of --export without ALL, on a line of several ranks, and variables by which these meet."""
+    srun = step.links[0] if step.links and step.links[0].name == "srun" else None
+    option = srun.option("export") if srun is not None and not step.maybe else None
+    listed = option.value.raw.upper().split(b",") if option is not None and option.value is not None else [b"ALL"]
+    if option is None or b"ALL" in listed or b"\0" in b"".join(listed) or (step.tasks or 0) < 2:
+        return
+    passed = {item.partition(b"=")[0] for item in listed}
+    before = {name: all(span.end <= step.span.start for span in plan.assigned.get(name, ())) for name in _MEETING}
+    names = tuple(name for name in _MEETING if plan.assigned.get(name) and before[name] and name not in passed)
+    exported_ = [name for name in names if re.search(rb"\bexport\b[^\n]*\b%s\b" % name, job.source)]
+    if b"MASTER_ADDR" in exported_:
+        says = "the tasks do not see %s: %s" % (_listed(tuple(exported_)), NOT_BY_SRUN)
+        yield Finding("MPL402", says, option.span or step.span, fixes=_all_of_it(option, job),
+                      help="srun --export=ALL passes all on")  # fmt: skip
+
+
+def _all_of_it(option: Option, job: Job) -> Tuple[Fix, ...]:
+    if option.value_span is None:
+        return ()
+    listed = job.source[option.value_span.start : option.value_span.end]
+    new = b"ALL" if listed == b"NONE" else b"ALL," + listed
+    return (Fix((Edit(option.value_span, new, "MPL402"),), Safety.ASK, "pass the environment on"),)
 
 
 _ANYWHERE = (b"bash", b"sh", b"env", b"hostname", b"apptainer", b"singularity", b"shifter")

@@ -32,6 +32,9 @@ _INSTEAD = {
     b"SLURM_SUBMIT_DIR": "$PBS_O_WORKDIR is the folder of submission",
     b"PBS_ARRAYID": "$PBS_ARRAY_INDEX is the index of an array",
     b"PBS_HOSTFILE": "$PBS_NODEFILE is a file with the nodes",
+    b"PBS_NUM_NODES": 'sort -u "$PBS_NODEFILE" | wc -l counts the nodes',
+    b"PBS_NP": 'wc -l < "$PBS_NODEFILE" counts the ranks',
+    b"PBS_NUM_PPN": "$PBS_NODEFILE has a line for each rank of a node",
 }
 
 
@@ -67,7 +70,7 @@ def _first(pattern: bytes, pbs: bool, plan: LaunchPlan, job: Job) -> Iterator[Fi
         here = "Slurm" if not pbs else "PBS" if name.startswith(b"SLURM") else "OpenPBS"
         says = "%s does not set %s" % (here, name.decode())
         advice = _INSTEAD.get(name, "use what this scheduler sets")
-        fix = _renamed(name, pattern, job)
+        fix = _counted(name, job) or _renamed(name, pattern, job)
         yield Finding("MPL406", says, Span(match.start(group), match.end(group)),
                       fixes=(fix,) if fix is not None else (), help="under %s, %s" % (here, advice))  # fmt: skip
         return
@@ -120,6 +123,36 @@ def _instead(read: "re.Match[bytes]", source: bytes) -> Optional[Edit]:
             if start <= read.start() < end:
                 return Edit(Span(start, end), words, "MPL406")
     return None
+
+
+# What Torque's counts are here; a variable that is exported without a value is given one where it is exported.
+_COUNTS = {
+    b"PBS_NUM_NODES": b'$(sort -u "$PBS_NODEFILE" | wc -l)',
+    b"PBS_NP": b'$(wc -l < "$PBS_NODEFILE")',
+    b"PBS_NUM_PPN": b'$(($(wc -l < "$PBS_NODEFILE") / $(sort -u "$PBS_NODEFILE" | wc -l)))',
+}
+
+
+def _counted(name: bytes, job: Job) -> Optional[Fix]:
+    """Give Torque's count the value that it would have, on the line that exports or first reads it."""
+    if name not in _COUNTS:
+        return None
+    export = re.search(rb"(?m)^[ \t]*export[ \t][^#\n]*?\b(%s)(?![\w=])" % name, job.source)
+    if export is not None:
+        edit = Edit(Span(export.end(1), export.end(1)), b"=" + _COUNTS[name], "MPL406")
+        return Fix((edit,), Safety.ASK, "%s from the node file" % name.decode())
+    reads = [match for match in re.finditer(rb"\$(?:%s\b|\{%s\})" % (name, name), job.source)]
+    reads = [match for match in reads if not _in_comment(job.source, match.start())]
+    if not all(_by_this_shell(match.start(), job.source) for match in reads):
+        return None
+    edits = tuple(Edit(Span(*match.span()), _COUNTS[name], "MPL406") for match in reads)
+    return Fix(edits, Safety.ASK, "%s from the node file" % name.decode()) if edits else None
+
+
+def _by_this_shell(at: int, source: bytes) -> bool:
+    """Return whether the batch shell expands a word: no quote is open in front of it, and none of a line before."""
+    line = source[source.rfind(b"\n", 0, at) + 1 : at]
+    return b"'" not in line and line.count(b'"') % 2 == 0 and source[at - 1 : at] != b"\\"
 
 
 def _in_comment(source: bytes, at: int) -> bool:

@@ -15,6 +15,7 @@ from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Link, Step
 from ...types.text import number
 from .. import rule
+from ..program_text import in_called_file
 
 _OPTION = {name: agent.nodes for name, agent in AGENTS.items() if not agent.hosts_by_file}
 
@@ -58,7 +59,9 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
         advice = "start it on every node, each in the background (&), and end with: wait"
         return Finding("MPL303", says, at, True, fixes=fixes, help=advice)
     fixes += tuple(_fixes(step, link, started, wanted, plan, job))
-    return Finding("MPL303", says, at, True, fixes=fixes, help="set the node count of the launcher to that of the job")
+    there = in_called_file(plan, job, option, b"%d" % started) if started else ()
+    return Finding("MPL303", says, at, True, fixes=fixes, elsewhere=there,
+                   help="set the node count of the launcher to that of the job")  # fmt: skip
 
 
 def _in_turn(step: Step, wanted: Optional[int], plan: LaunchPlan, job: Job) -> Iterator[Fix]:

@@ -8,6 +8,7 @@ from ...cures.launch_edits import Edits, change, placed, put
 from ...launchers.devices import mask_of
 from ...launchers.rank_words import takers
 from ...launchers.registry import AGENTS, OUTER
+from ...play.program_owner import likely
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding, counted
@@ -112,7 +113,7 @@ def _on_all(step: Step, plan: LaunchPlan, job: Job, site: Site) -> Tuple[Fix, ..
 def _spread(step: Step, link: Link, nodes: int, plan: LaunchPlan, job: Job, site: Site) -> Tuple[Fix, ...]:
     """Put the ranks on all nodes by Open MPI's option, or start a task for each GPU where each has one."""
     ranks, gpus = step.tasks or 0, plan.allocation.gpus_per_node or 0
-    if step.nodes != nodes and ranks % nodes == 0 and takers(link, site) == ("openmpi",):
+    if step.nodes != nodes and ranks % nodes == 0 and _is_open_mpi(link, site):
         words = b"--map-by ppr:%d:node" % (ranks // nodes)
         edits: Edits = placed(link, words, "MPL319")
         return (Fix(tuple(edits), Safety.ASK, words.decode()),) if edits else ()
@@ -124,6 +125,12 @@ def _spread(step: Step, link: Link, nodes: int, plan: LaunchPlan, job: Job, site
     values += [("cpus-per-task", b"%d" % max(each * ranks // (nodes * gpus), 1))] if each else []
     edits = put(link, values, "MPL319")
     return (Fix(tuple(edits), Safety.ASK, "start %d ranks, one for each GPU" % (nodes * gpus)),) if edits else ()
+
+
+def _is_open_mpi(link: Link, site: Site) -> bool:
+    """Return whether the line is one for Open MPI, by its words or by the module that was loaded."""
+    of = likely(link.argv[0].raw, link.around, site) if link.name == "mpiexec" and link.argv else ""
+    return takers(link, site) == ("openmpi",) or (of == "openmpi" and "openmpi" in takers(link, site))
 
 
 def _meets(group: Group) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Optional, Tuple
+from typing import Iterator, Optional, Sequence, Tuple
 
 from ...cures.option_edits import restate
 from ...site.facts import Site
@@ -19,6 +19,8 @@ _LIGHTNING = re.compile(rb"(?m)^\s*(?:import|from)\s+(?:pytorch_lightning|lightn
 _TOLD_OTHERWISE = (b"LightningEnvironment", b"SLURMEnvironment", b"TorchElasticEnvironment", b"plugins")
 _DEVICES = re.compile(rb"\bdevices\s*=\s*(\d{1,3})\s*[,)]")
 _TRAINER = {b"trainer.devices", b"trainer.num_nodes"}
+_OPTIONS = {b"devices", b"strategy"}
+_STRATEGY = re.compile(rb"(?:ddp|fsdp|deepspeed)(?:_\w+)?\Z")
 _INTERACTIVE = ("bash", "interactive")
 
 
@@ -61,8 +63,14 @@ def _by_words(plan: LaunchPlan, job: Job) -> Iterator[Program]:
     known = {program.step.line for program in programs(plan, job)}
     for step in plan.steps:
         names = {named.name.lstrip(b"-+").replace(b"-", b"_") for named in named_values(step.program)}
-        if step.line not in known and not step.maybe and not step.unknown and names >= _TRAINER:
+        said = names >= _TRAINER or (names >= _OPTIONS and _splits(step.program))
+        if step.line not in known and not step.maybe and not step.unknown and said:
             yield Program(step, "the program", b"")
+
+
+def _splits(program: Sequence[bytes]) -> bool:
+    """Return whether an option of the name is told one of Lightning's strategies."""
+    return any(named.last == "strategy" and _STRATEGY.match(named.value) for named in named_values(program))
 
 
 def _a_task_each(program: Program, job: Job) -> Tuple[Fix, ...]:
@@ -88,7 +96,8 @@ def _wrong(program: Program, plan: LaunchPlan, job: Job) -> str:
     tasks = plan.allocation.tasks or 0
     if not links and tasks > 1 and (asked(job, "ntasks") or asked(job, "ntasks-per-node")):
         return "Lightning would wait for %d processes, and without srun nothing starts them" % tasks
-    if links != ["srun"] or (program.step.tasks or 0) < 2:
+    alone = (program.step.tasks or 0) < 2
+    if links != ["srun"] or (alone and not asked(job, "ntasks-per-node")):
         return ""
     if text(job.settings, "job-name") in _INTERACTIVE:
         return "Lightning takes a job of this name for an interactive one, and leaves srun's tasks alone"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Iterator, Optional
 
+from ...launchers.opaque_programs import OF_THE_SHELL
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -12,9 +13,6 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 
-_OF_THE_SHELL = frozenset(
-    b"source . export module ml set unset alias eval declare local typeset shopt readonly shift for if while".split()
-)
 _ENVIRONMENT = (b"source", b".", b"export", b"module", b"ml", b"set", b"unset", b"declare", b"conda")
 _GIVEN = re.compile(rb"[A-Za-z_]\w*=")
 _OUTER = ("srun", "mpiexec", "ibrun")
@@ -46,7 +44,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         if job.source[step.program_span.start : step.program_span.end] != word and not _GIVEN.match(word):
             continue
         activates = word == b"conda" and step.program[1:2] == (b"activate",)
-        if word in _OF_THE_SHELL or activates:
+        if word in OF_THE_SHELL or activates:
             fix = _without_launcher(step) if word in _ENVIRONMENT else None
             shown = "conda activate" if activates else word.decode()
             yield Finding("MPL333", "%s is a command of the shell, which %s cannot start" % (shown, link.name),

@@ -14,11 +14,12 @@ from ...launchers.registry import AGENTS
 from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
-from ...types.findings import Finding, counted
+from ...types.findings import FileLine, Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Option, Step
 from .. import rule
 from ..limits import gpu_count
+from ..program_text import files_read, in_called_file, line_of_file
 
 _OPTION = {name: agent.ranks for name, agent in AGENTS.items()}
 
@@ -205,12 +206,43 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     fixes = tuple(fewer_on_a_node(workers or 0, most or 0, plan, job, "MPL203", fix.says)) if fix else ()
     if fix and breach.kind == breach_kinds.GPUS_VISIBLE:
         fixes = (*(fixes or (fix,)), *_more_on_a_node(job, workers or 0))
-    return Finding("MPL203", says, at, True, fixes=fixes or ((fix,) if fix else ()),
+    there = in_called_file(plan, job, option, b"%d" % _count(step, option, most or 0)) if most else ()
+    masked = _masked_elsewhere(plan, job, workers or 0) if breach.kind == breach_kinds.GPUS_VISIBLE else ()
+    shown = _shown(step, plan, workers or 0) if masked else ()
+    fixes = shown or fixes
+    return Finding("MPL203", says, at, True, fixes=fixes or ((fix,) if fix else ()), elsewhere=masked or there,
                    help="set --%s=%s if you want fewer ranks" % (_OPTION.get(link.name, ""), most))  # fmt: skip
 
 
+def _masked_elsewhere(plan: LaunchPlan, job: Job, workers: int) -> Tuple[FileLine, ...]:
+    """Return the line of a file beside the script that hides GPUs which the job asks for."""
+    asked = gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres") or 0
+    mask = mask_of(plan.allocation.node_kinds)
+    every = b",".join(b"%d" % index for index in range(workers))
+    for file, text in files_read(plan, job) if asked >= workers > 1 else ():
+        match = re.search(rb"(?m)^[ \t]*(?:export[ \t]+)?%s=[\"']?([\d,]+)[\"']?(?=\s|$)" % mask, text)
+        if match is not None:
+            return (line_of_file(file, text, Span(*match.span(1)), every),)
+    return ()
+
+
+def _shown(step: Step, plan: LaunchPlan, workers: int) -> Tuple[Fix, ...]:
+    """Show the launcher all GPUs on its own line, whatever a file has said before."""
+    words = b"%s=%s " % (mask_of(plan.allocation.node_kinds), b",".join(b"%d" % index for index in range(workers)))
+    edit = Edit(Span(step.span.start, step.span.start), words, "MPL203")
+    return (
+        (Fix((edit,), Safety.ASK, "show it every GPU: %s" % words.decode().strip()),)
+        if step.links[:1] == step.links[-1:]
+        else ()
+    )
+
+
+def _count(step: Step, option: Optional[Option], most: int) -> int:
+    """Return what the option says where so many ranks start on each node."""
+    return most * (step.nodes or 1) if option is not None and option.name == "num-processes" else most
+
+
 def _fewer(step: Step, option: Optional[Option], most: int) -> Optional[Fix]:
-    nodes = step.nodes or 1
-    count = most * nodes if option is not None and option.name == "num-processes" else most
+    count = _count(step, option, most)
     edits = change(option, b"%d" % count, "MPL203") if count else None
     return Fix(tuple(edits), Safety.ASK, "start %s per node" % counted(most, "rank")) if edits else None

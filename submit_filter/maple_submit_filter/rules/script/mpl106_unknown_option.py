@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
+from ...launchers import srun_options
 from ...request.slurm.options import SBATCH
 from ...request.unread_directives import unknown_option
 from ...site.facts import Site
@@ -21,8 +22,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --gpu-per-node=4
     Right: #SBATCH --gpus-per-node=4
-    Why:   sbatch says: unrecognized option. Maple speaks of it where one letter makes it an option that there is,
-           and only shows the change, for plug-ins bring options of their own, such as --image or --container-image.
+    Wrong: #SBATCH --cpu-bind=cores, which is an option of srun
+    Right: srun --cpu-bind=cores python train.py
+    Why:   sbatch says: unrecognized option. Maple speaks of it where one letter makes it an option that there is, or
+           where srun has it, and only shows the change, for plug-ins bring options of their own, such as --image or
+           --container-image.
     """
     if not unknown_option(job.script.refused):
         return
@@ -30,6 +34,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         if oddity.kind != "refused" or not unknown_option(oddity.says):
             continue
         word = job.source[oddity.span.start : oddity.span.end].split(b"=")[0].lstrip(b"-").decode("utf-8", "replace")
+        if _is_sruns(word):
+            yield _of_srun(word, oddity.span, plan, job)
+            continue
         near = [name.decode() for name in SBATCH.long if alike(word, name.decode())]
         if near and len(word) > 3:
             start = job.source.find(word.encode(), oddity.span.start, oddity.span.end)
@@ -38,3 +45,23 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             fixes = (fix,) if start >= 0 else ()
             yield Finding("MPL106", "sbatch knows no option --%s" % word, oddity.span, fixes=fixes,
                           help="did you mean --%s?" % near[0])  # fmt: skip
+
+
+def _is_sruns(word: str) -> bool:
+    """Return whether an option is srun's own; those of plug-ins belong to both."""
+    return b"--" + word.encode() in srun_options.TABLE.rows and not word.startswith(("container-", "environment"))
+
+
+def _of_srun(word: str, span: Span, plan: LaunchPlan, job: Job) -> Finding:
+    """Say the option on the lines of srun, and take it out of the directive, which says nothing else."""
+    line = job.source.rfind(b"\n", 0, span.start) + 1
+    end = job.source.find(b"\n", span.start)
+    words = job.source[span.start : end if end >= 0 else len(job.source)].split(b"#")[0].strip()
+    alone = job.source[line : span.start].strip() == b"#SBATCH" and len(words.split()) == 1
+    places = [link.options_at for step in plan.steps for link in step.links[:1] if link.name == "srun"]
+    edits = [Edit(Span(line, line), b"#", "MPL106")]
+    edits += [Edit(Span(at, at), b" " + words, "MPL106") for at in dict.fromkeys(places) if at is not None]
+    said = "on the line of srun" if edits[1:] else "nowhere: no srun is there"
+    fixes = (Fix(tuple(edits), Safety.ASK, "say --%s %s" % (word, said)),) if alone and None not in places else ()
+    return Finding("MPL106", "--%s is an option of srun, which sbatch does not take" % word, span, fixes=fixes,
+                   help="srun --%s ..." % word)  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Optional, Tuple
+from typing import Callable, Iterator, List, Optional, Set, Tuple
 
 from ...cures.option_edits import at, restate
 from ...site.facts import Site
@@ -23,6 +23,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """The elements of a list in bash are counted from 0.
 
     Wrong: #SBATCH --array=1-4 ... MODELS=(a b c d) ... ${MODELS[$SLURM_ARRAY_TASK_ID]}
+    Wrong: #SBATCH --array=1-6 ... LR=(1e-4 3e-4 1e-3) ... ${LR[$((SLURM_ARRAY_TASK_ID / 2))]}
     Right: #SBATCH --array=0-3
     Why:   the first element is never used, and the last task gets an empty word. Maple asks first.
     """
@@ -38,6 +39,77 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             yield Finding("MPL111", says, at(setting), fixes=_shifted(job, setting, (low, high), size, match.group(3)),
                           help="bash counts from 0: --array=0-%d" % (size - 1))  # fmt: skip
             return
+    yield from _computed(job, setting, low, high, match.group(3))
+
+
+_SUM = re.compile(rb"\$\{(\w+)\[(?:\$\(\()?[ \t]*([\w$ \t{}+*/%()-]+?)[ \t]*(?:\)\))?\]\}")
+_ALIAS = re.compile(
+    rb"(?m)^[ \t]*(?:export[ \t]+)?(\w+)=[\"']?\$\{?(?:SLURM_ARRAY_TASK_ID|PBS_ARRAY_INDEX)\}?[\"']?[ \t]*(?:#.*)?$"
+)
+_MOST = 4096  # members of an array that are gone through
+
+
+def _computed(job: Job, setting: Setting, low: int, high: int, rest: bytes) -> Iterator[Finding]:
+    """Yield that a sum of the member's number leaves a list, where the same members counted from 0 all stay in it."""
+    names = {*_INDEX, *(name for name in _ALIAS.findall(job.source) if job.source.count(b"%s=" % name) == 1)}
+    for name, written in dict.fromkeys(_SUM.findall(job.source)):
+        size, sum_of = _size(name, job.source), _reader(written, names)
+        if not size or sum_of is None or high - low > _MOST:
+            continue
+        beyond = next((index for index in range(low, high + 1) if not 0 <= sum_of(index) < size), None)
+        if beyond is not None:
+            says = "member %d takes element %d, but %s has the elements 0 to %d" % (
+                beyond, sum_of(beyond), name.decode(), size - 1)  # fmt: skip
+            fits = low == 1 and all(0 <= sum_of(index) < size for index in range(high))
+            made = restate(job, setting, b"0-%d" % (high - 1) + rest, "MPL111") if fits else None
+            fixes = (made.fix(Safety.ASK, "--array=0-%d" % (high - 1)),) if made is not None else ()
+            yield Finding("MPL111", says, at(setting), fixes=fixes, help="bash counts from 0")
+            return
+
+
+def _reader(written: bytes, names: Set[bytes]) -> Optional[Callable[[int], int]]:
+    """Return what computes a sum of one number, None for a sum of anything else: `I / 2`, `($I - 1) % 3`."""
+    tokens = re.findall(
+        rb"\d+|[A-Za-z_]\w*|[-+*/%()]", written.replace(b"$", b"").replace(b"{", b"").replace(b"}", b"")
+    )
+    if not any(token in names for token in tokens) or len(tokens) > 15:
+        return None
+    if any(re.match(rb"[A-Za-z_]", token) and token not in names for token in tokens):
+        return None
+
+    def sum_of(index: int) -> int:
+        left = [b"%d" % index if token in names else token for token in tokens]
+        try:
+            return _sum(left)
+        except (IndexError, ValueError, ZeroDivisionError):
+            return 0
+
+    return sum_of
+
+
+def _sum(left: List[bytes]) -> int:
+    value = _product(left)
+    while left and left[0] in (b"+", b"-"):
+        sign = 1 if left.pop(0) == b"+" else -1
+        value += sign * _product(left)
+    return value
+
+
+def _product(left: List[bytes]) -> int:
+    value = _factor(left)
+    while left and left[0] in (b"*", b"/", b"%"):
+        operator, other = left.pop(0), _factor(left)
+        value = value * other if operator == b"*" else value // other if operator == b"/" else value % other
+    return value
+
+
+def _factor(left: List[bytes]) -> int:
+    token = left.pop(0)
+    if token == b"(":
+        value = _sum(left)
+        left.pop(0)
+        return value
+    return -_factor(left) if token == b"-" else int(token)
 
 
 def _size(name: bytes, source: bytes) -> Optional[int]:

@@ -6,6 +6,7 @@ from typing import Iterator, Optional
 
 from ...request.slurm import submission as slurm
 from ...site.facts import Site
+from ...types.edits import ArgvEdit, Fix, Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
@@ -20,8 +21,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: qsub train.pbs -l walltime=48:00:00 (options stand before the script, and it takes no arguments)
     Wrong: sbatch --wrap "python train.py" config.yaml
     Right: qsub -l walltime=48:00:00 train.pbs
-    Why:   qsub prints its usage and exits with 2. Maple only reports it: the words are yours, and the real command
-           says the same at once. An option that a plug-in of the site may bring is not spoken of.
+    Why:   qsub prints its usage and exits with 2. `maple check` shows the words in their order; at submission Maple
+           only reports it: the real command says the same at once. An option that a plug-in of the site may bring is
+           not spoken of.
     """
     finding = refused(job.submission)
     if finding is not None:
@@ -41,4 +43,25 @@ def refused(submission: Submission) -> Optional[Finding]:
     help_ = "options stand before the script" + (
         ", and it takes no arguments: qsub -v NAME=VALUE" if name == "qsub" else ""
     )
-    return Finding("MPL117", "%s refuses the command line: %s" % (name, problem), help=help_) if problem else None
+    if not problem:
+        return None
+    fix = _before_the_script(submission) if name == "qsub" else None
+    return Finding("MPL117", "%s refuses the command line: %s" % (name, problem), help=help_,
+                   fixes=(fix,) if fix is not None else ())  # fmt: skip
+
+
+def _before_the_script(submission: Submission) -> Optional[Fix]:
+    """Say options of qsub that stand behind the script in front of it, where the command takes the words then."""
+    from ...request.pbs import submission as pbs
+
+    argv = submission.argv
+    at = argv.index(submission.path) if submission.path and argv.count(submission.path) == 1 else 0
+    behind = argv[at + 1 :]
+    if not at or not behind or behind[0][:1] != b"-":
+        return None
+    if pbs.read_argv((*argv[:at], *behind, argv[at])).problem:
+        return None
+    edits = (ArgvEdit(at, (*behind, argv[at]), "MPL117"),
+             *(ArgvEdit(index, (), "MPL117") for index in range(at + 1, len(argv))))  # fmt: skip
+    shown = b" ".join(behind).decode("utf-8", "replace")
+    return Fix((), Safety.ASK, "say %s before the script" % shown, edits)

@@ -147,10 +147,25 @@ def _at(home: bytes, name: bytes) -> bytes:
     return name if name.startswith(b"/") else home.rstrip(b"/") + b"/" + name
 
 
+# What sets up Python, modules or a compiler, and stays where it is.
+_SETS_UP = (
+    b"activate",
+    b"conda.sh",
+    b"mamba.sh",
+    b"micromamba.sh",
+    b"modules.sh",
+    b"lmod.sh",
+    b"z00_lmod.sh",
+    b"setvars.sh",
+)
+
+
 def _quiet(job: Job, path: bytes, missing: bool) -> bool:
     """Return whether a sourced file changes no folder: it is read, or it is one of those that are not there."""
     content = job.read(path) if job.read is not None else None
-    return missing if content is None else not may_move(content)
+    if content is None:
+        return missing or path.rsplit(b"/", 1)[-1] in _SETS_UP
+    return not may_move(content)
 
 
 def _moves(job: Job, path: bytes) -> bool:
