@@ -12,7 +12,7 @@ ARCH ?= $(shell uname -m)
 MAKEFLAGS += --no-print-directory
 # Small matrices only: threads of OpenBLAS would wait for each other on a busy machine.
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help demo records test lab packages venv front lint format cases docs docs-site bench bench-heavy clean setup lock shapes tagger deb rpm native-tree callers-venv \
+.PHONY: help demo records test lab packages venv front lint format cases docs docs-site corpus bench bench-heavy clean setup lock shapes tagger deb rpm native-tree callers-venv \
 	miniapps-venv
 
 help: ## this list
@@ -82,6 +82,9 @@ docs: venv ## man pages, completions, lists of modules, schemas and the front's 
 
 docs-site: venv ## the documentation as a site that needs no network: docs/site/index.html
 	@packaging/docs/site.sh
+
+corpus: venv ## all blind sets as files of JSON lines with card and scorer, for other tools: dist/maple-corpus-VERSION
+	@$(BIN)/python packaging/corpus/build.py
 
 tagger: venv ## the second reader of requests, trained anew by made-up requests (minutes): its weights
 	@$(BIN)/python -m tests.tagger.train
