@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from maple_agents.base.terminal import copied
 from maple_agents.cli.rule_pages import pages
-from maple_agents.diagnose.scheduler_words import all_spoken
+from maple_agents.diagnose.local_advice import all_spoken
 from maple_agents.diagnose.tell import page_rows
 from maple_agents.templates import knowledge
 

@@ -19,7 +19,7 @@ from maple_daemon.base import limits
 from maple_daemon.base.settings import load
 from maple_daemon.install import installation
 from maple_daemon.install.release import releases
-from maple_daemon.install.service import service_files, written
+from maple_daemon.install.service import own_files, service_files
 from maple_daemon.serve import service
 from maple_daemon.store import sqlite
 
@@ -162,7 +162,7 @@ def test_a_unit_that_is_not_ours_is_never_overwritten(cluster, units):
 
 
 @pytest.mark.parametrize(
-    "step", [(written, "write"), (installation, "write_receipt"), (releases, "switch")], ids=lambda one: one[1]
+    "step", [(own_files, "write"), (installation, "write_receipt"), (releases, "switch")], ids=lambda one: one[1]
 )
 def test_a_failure_midway_leaves_what_was_there(cluster, units, fails_at, step):
     """A full disk while the files are written: the former release, and none of them."""
@@ -178,7 +178,7 @@ def test_a_second_unit_that_cannot_be_written_takes_the_first_one_back(cluster, 
     """All or nothing, also among the files themselves."""
     assert cluster.install().exit_code == 0
     before = cluster.listing()
-    real, calls = written.write, []
+    real, calls = own_files.write, []
 
     def once(*given):
         calls.append(given)
@@ -186,7 +186,7 @@ def test_a_second_unit_that_cannot_be_written_takes_the_first_one_back(cluster, 
             raise OSError(28, "No space left on device", "unit")
         return real(*given)
 
-    cluster.monkeypatch.setattr(written, "write", once)
+    cluster.monkeypatch.setattr(own_files, "write", once)
     assert cluster.install(*OWN, "--units", str(units)).exit_code == 2
     assert len(calls) == 3 and cluster.listing() == before
 

@@ -200,7 +200,7 @@ def _forecast(asked: Answer) -> Iterator[str]:
     """Yield what the service's memory tells of how long it will run; nobody else is asked, and silence is no matter."""
     if asked.decision.verdict == "unread" or not asked.is_here:
         return
-    from ..forecast.remembered import line
+    from ..forecast.service_runs import line
 
     sentence = line(asked)
     if sentence:

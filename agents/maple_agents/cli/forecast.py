@@ -129,7 +129,7 @@ def forecast(
     from ..forecast import sources
     from ..forecast.accounting import read_file
     from ..forecast.advice import memory_advice
-    from ..forecast.asked import asked_of
+    from ..forecast.asked_job import asked_of
     from ..forecast.lineages import Lineages
     from ..forecast.needs import Forecast
     from ..forecast.needs import forecast as made

@@ -15,10 +15,10 @@ from maple_submit_filter.types.submission import Submission
 from ..templates.knowledge import meanings
 from ..templates.knowledge.conditions import Fact, holds
 from ..templates.knowledge.entries import Entry
+from .rank.cause_event import Voter, telling
 from .rank.judges import LEAST, Judgement, agrees, by_lines, of_entry
 from .rank.proof import shown
 from .rank.ranking import Ranked, of_earlier_run, ranked, said_to_have_ended, survived, unread
-from .rank.telling import Voter, telling
 from .read import bare, cleaned
 from .read.progress import is_stamp
 from .read.templates import template

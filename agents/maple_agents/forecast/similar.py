@@ -18,7 +18,7 @@ from ..ask.memory.versions import jobs as remembered_jobs
 from ..base.quantities import elapsed
 from ..templates.retrieval.minilm import configured
 from ..templates.retrieval.passages import Embedder, Unavailable
-from .asked import about
+from .asked_job import about
 from .runs import Asked, Run
 
 MOST, SHOWN = 60, 3  # jobs that are compared, and that are named

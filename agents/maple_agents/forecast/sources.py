@@ -17,8 +17,8 @@ from ..ask.schedulers.protocol import SchedulerError, of_ending
 from ..base import quantities
 from . import accounting
 from .accounting import whole
-from .remembered import joined, runs_of
 from .runs import Asked, Run, Work
+from .service_runs import joined, runs_of
 
 DAYS = 90
 SECONDS = 10.0  # that sacct is waited for

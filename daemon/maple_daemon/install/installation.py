@@ -30,7 +30,7 @@ from .release.layout import (
     write_receipt,
 )
 from .release.sources import Sources
-from .service import reading_child, written
+from .service import own_files, reading_child
 from .service.service_files import Service
 
 KEPT = 5  # releases that stay on disk to go back to
@@ -102,14 +102,14 @@ class Steps:
             placed += self.put_tools(former)
             self.put_share()
             self.refuse_chain()
-            files = tuple(written.write(wanted, former.written, self.undo) for wanted in self.wish.service.files)
+            files = tuple(own_files.write(wanted, former.written, self.undo) for wanted in self.wish.service.files)
             gone = [old for old in former.placed if old.path not in {now.path for now in placed}]
             unwanted = [old for old in former.written if old.path not in {now.path for now in files}]
             kept = self.settle(former, name, made, placed, files)
         for program in gone:  # the command's folder was changed from one --bin to another
             place.remove(program, self.where)
         for file in unwanted:
-            written.remove(file)
+            own_files.remove(file)
         for old in releases.names(self.where):
             if old not in kept:
                 releases.discard(self.where, old)
@@ -148,7 +148,7 @@ class Steps:
         for name in self.wish.real:
             path = self.wish.folder / name
             place.refuse_foreign(path, self.where, placed_at(former, path))
-        written.refuse_foreign(self.wish.service.files, former.written)
+        own_files.refuse_foreign(self.wish.service.files, former.written)
 
     def refuse_chain(self) -> None:
         """Refuse a real command that calls the front again, as it would for every user: tried for real."""
@@ -235,7 +235,9 @@ class Steps:
             placed for placed in self.wish.tools if not os.path.lexists(placed.path) and placed not in others
         )
         old_files = {placed.path for placed in former.written}
-        files = tuple(placed for placed in map(written.placed, self.wish.service.files) if placed.path not in old_files)
+        files = tuple(
+            placed for placed in map(own_files.placed, self.wish.service.files) if placed.path not in old_files
+        )
         folders = tuple(dict.fromkeys((*former.made, *made)))
         write_receipt(self.where, Receipt(former.history, others + (known or planned), folders, former.written + files))
 

@@ -25,8 +25,8 @@ from . import settings
 from .refusals import Check
 from .release.layout import Layout, Receipt, Release
 from .service import hooks
+from .service.own_files import File
 from .service.state import start
-from .service.written import File
 
 SCRIPTS = {
     "sbatch": "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=1\nsrun python train.py\n",

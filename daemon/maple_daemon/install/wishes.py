@@ -14,7 +14,7 @@ from .release.layout import Layout, Release, layout, read_receipt
 from .release.sources import sources
 from .service import hooks as hook_files
 from .service import reading_child, service_files
-from .service.written import File
+from .service.own_files import File
 
 
 def wish(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pwd
 from collections.abc import Iterable
 
-from maple_agents.forecast.asked import scaling
+from maple_agents.forecast.asked_job import scaling
 from maple_agents.forecast.lineages import Lineages
 from maple_agents.forecast.needs import Forecast, NoForecast, forecast
 from maple_agents.forecast.runs import Asked, Run, Work

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import tomllib
 from maple_agents.diagnose.diagnosis import diagnose
-from maple_agents.diagnose.rank.telling import Voter
+from maple_agents.diagnose.rank.cause_event import Voter
 from maple_agents.diagnose.read import read
 from maple_agents.diagnose.recognise.neighbours import vote
 from maple_agents.diagnose.values import Case, Diagnosis, Ended, Evidence, LogFile

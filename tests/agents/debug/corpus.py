@@ -10,7 +10,7 @@ from pathlib import Path
 import tomllib
 from maple_agents.diagnose.diagnosis import diagnose
 from maple_agents.diagnose.gather import by_files
-from maple_agents.diagnose.rank.telling import Voter
+from maple_agents.diagnose.rank.cause_event import Voter
 from maple_agents.diagnose.read import cleaned, read
 from maple_agents.diagnose.recognise.neighbours import vote
 from maple_agents.diagnose.values import Case, Diagnosis, Digest, Evidence

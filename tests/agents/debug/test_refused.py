@@ -13,7 +13,7 @@ from maple_agents.ask.schedulers.slurm import commands
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli.history import history_page
 from maple_agents.diagnose.explanation import case_of, explained
-from maple_agents.diagnose.gather import refused
+from maple_agents.diagnose.gather import refusals
 from maple_agents.diagnose.gather.sources import from_memory
 from maple_agents.diagnose.gather.sources.job_facts import JobFacts
 from maple_submit_filter.types.job_records import Record
@@ -58,17 +58,17 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(from_memory, "of_submission", lambda _: told(b"--nodes=2", b"job.sh", b"ten"))
-    monkeypatch.setattr(refused, "records", lambda limit=500: [record()])
+    monkeypatch.setattr(refusals, "records", lambda limit=500: [record()])
     return tmp_path
 
 
 def test_sbatch_is_asked_with_what_was_handed_over_and_submits_nothing(slurm: Path) -> None:
     """The words as they were, the script under its name, and the front told to stay aside."""
-    assert refused.words(record()) == SAID
+    assert refusals.words(record()) == SAID
     asked = (slurm / "asked").read_text().split()
     assert asked[:3] == ["off", "--test-only", "--nodes=2"] and asked[3].endswith("/job.sh") and asked[4:] == ["ten"]
-    assert refused.sentence(SAID) == "Invalid partition name specified"
-    assert refused.words(record()) == SAID and len((slurm / "asked").read_text().splitlines()) == 1  # kept
+    assert refusals.sentence(SAID) == "Invalid partition name specified"
+    assert refusals.words(record()) == SAID and len((slurm / "asked").read_text().splitlines()) == 1  # kept
 
 
 @pytest.mark.parametrize("words", [(b"--nodes=2",), (b"--wrap=srun python train.py",)], ids=["stdin", "wrap"])
@@ -93,7 +93,7 @@ def test_of_several_components_nobody_is_asked(slurm: Path, words: tuple[bytes, 
 )
 def test_what_became_a_job_or_may_have_is_not_asked_about(slurm: Path, one: Record) -> None:
     """Without the scheduler's filter nobody knows of an older one whether it has a job."""
-    assert refused.words(one) == "" and not (slurm / "asked").read_text()
+    assert refusals.words(one) == "" and not (slurm / "asked").read_text()
 
 
 @pytest.mark.parametrize(
@@ -109,27 +109,27 @@ def test_a_new_one_is_asked_about_where_the_scheduler_has_no_such_job(
         def jobs_of(self, user: str, ended: bool = False) -> list[Job]:
             return [job] if ended else []
 
-    monkeypatch.setattr(refused, "choose", Slurm)
-    assert refused.words(record(5.0, joined="")) == says
+    monkeypatch.setattr(refusals, "choose", Slurm)
+    assert refusals.words(record(5.0, joined="")) == says
 
 
 def test_who_is_late_or_takes_it_now_refuses_nothing(slurm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then nothing is said, and nothing is kept."""
     (slurm / "says").write_text("")
-    assert refused.words(record()) == "" and refused.kept(record().id) == ""
+    assert refusals.words(record()) == "" and refusals.kept(record().id) == ""
 
     def late(*_: object, **__: object) -> str:
         raise SchedulerError("sbatch", "no answer after 15 s", "try again later")
 
     monkeypatch.setattr(commands, "complaint", late)
-    assert refused.words(record()) == ""
+    assert refusals.words(record()) == ""
 
 
 def test_pbs_has_no_such_question(slurm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So nobody is asked; and its list says so in a line."""
     of_pbs = JobFacts(by="Maple", scheduler="pbs", script=SCRIPT, argv=(b"qsub", b"job.sh"))
     monkeypatch.setattr(from_memory, "of_submission", lambda _: of_pbs)
-    assert refused.words(record()) == "" and not (slurm / "asked").read_text()
+    assert refusals.words(record()) == "" and not (slurm / "asked").read_text()
     assert "what qsub refused" in history_page.LATE
 
 
@@ -139,7 +139,7 @@ def test_the_cause_is_found_in_the_words_of_sbatch(slurm: Path) -> None:
     found = explained(case)
     assert found.causes[0].cause == "invalid_partition_account_qos"
     assert [line.text for line in found.causes[0].evidence][-1] == SAID.splitlines()[-1]
-    assert case.ended.state == "refused" and case.missing == () and case.notes == (refused.NOTE,)
+    assert case.ended.state == "refused" and case.missing == () and case.notes == (refusals.NOTE,)
 
 
 @pytest.mark.parametrize("closed", [False, True], ids=["kept", "without-a-folder"])
@@ -149,7 +149,7 @@ def test_the_words_are_read_where_they_cannot_be_kept_too(
     """A home that is full or away hides nothing."""
     if closed:
         monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
-    case = refused.by_submission(record().id, "generic-slurm")
+    case = refusals.by_submission(record().id, "generic-slurm")
     assert Path(case.logs[0].path).read_text().strip() == SAID
 
 
@@ -171,13 +171,13 @@ def test_history_tells_why_and_how_to_read_on(slurm: Path) -> None:
 def test_no_secret_of_it_is_kept_or_shown(slurm: Path) -> None:
     """sbatch repeats the words that it does not like."""
     (slurm / "says").write_text("".join("sbatch: error: invalid: %s\n" % one for one in SECRETS.values()))
-    assert leaked(refused.words(record()).encode(), refused.kept(record().id).encode()) == []
+    assert leaked(refusals.words(record()).encode(), refusals.kept(record().id).encode()) == []
 
 
 def test_only_so_many_are_kept(slurm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest go."""
-    monkeypatch.setattr(refused, "MOST_KEPT", 2)
+    monkeypatch.setattr(refusals, "MOST_KEPT", 2)
     for digit in "abc":
-        refused.words(record()._replace(id=digit * 16))
+        refusals.words(record()._replace(id=digit * 16))
         time.sleep(0.01)
-    assert [bool(refused.kept(digit * 16)) for digit in "abc"] == [False, True, True]
+    assert [bool(refusals.kept(digit * 16)) for digit in "abc"] == [False, True, True]

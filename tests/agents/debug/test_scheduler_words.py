@@ -14,8 +14,8 @@ from maple_agents.ask.submission import site_of
 from maple_agents.diagnose.diagnosis import diagnose
 from maple_agents.diagnose.fix import cures
 from maple_agents.diagnose.fix.treatment import objection
+from maple_agents.diagnose.local_advice import foreign, spoken
 from maple_agents.diagnose.read import read
-from maple_agents.diagnose.scheduler_words import foreign, spoken
 from maple_agents.diagnose.tell.json_form import as_json
 from maple_agents.diagnose.tell.next_steps import steps
 from maple_agents.diagnose.values import Case, Ended, LogFile

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.diagnose.rank.telling import MOST, candidates, seen, telling
+from maple_agents.diagnose.rank.cause_event import MOST, candidates, seen, telling
 from maple_agents.diagnose.values import Event, Place, Severity
 
 from tests.agents.debug.test_ranking import digest, event
@@ -68,10 +68,10 @@ def test_what_is_known_not_to_tell_and_what_is_no_warning_is_left_out() -> None:
 
 def test_without_weights_or_others_the_first_error_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = (event(1, "w", severity=Severity.WARNING), event(2, "a"), event(3, "b"))
-    monkeypatch.setattr("maple_agents.diagnose.rank.telling.weights_in_force", dict)
+    monkeypatch.setattr("maple_agents.diagnose.rank.cause_event.weights_in_force", dict)
     assert telling(digest(*lines), ()) is lines[1]
     assert telling(digest(lines[0]), ()) is None
-    monkeypatch.setattr("maple_agents.diagnose.rank.telling.weights_in_force", lambda: {"last error": 9.0})
+    monkeypatch.setattr("maple_agents.diagnose.rank.cause_event.weights_in_force", lambda: {"last error": 9.0})
     assert telling(digest(*lines), ()) is lines[2]
     assert telling(digest(*lines), (lines[2].place,)) is lines[1]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from maple_agents.diagnose.rank import telling as ranker
+from maple_agents.diagnose.rank import cause_event as ranker
 from maple_agents.diagnose.recognise.neighbours import in_force, indexed, packed, unpacked, vote
 from maple_agents.diagnose.values import Digest, Event, LogFile, Place, Severity, Stream
 

@@ -16,8 +16,8 @@ from unittest.mock import patch
 import numpy
 from maple_agents.diagnose import diagnosis
 from maple_agents.diagnose.rank import judges
-from maple_agents.diagnose.rank.telling import FILE as TELLING
-from maple_agents.diagnose.rank.telling import candidates, seen, weights_in_force
+from maple_agents.diagnose.rank.cause_event import FILE as TELLING
+from maple_agents.diagnose.rank.cause_event import candidates, seen, weights_in_force
 from maple_agents.diagnose.recognise.neighbours import FILE, Index, Vote, indexed, packed
 from maple_agents.diagnose.values import Digest, Event, Place, Severity
 from maple_agents.templates.knowledge import Entry, entries

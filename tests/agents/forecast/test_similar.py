@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from maple_agents.forecast.asked import about
+from maple_agents.forecast.asked_job import about
 from maple_agents.forecast.similar import similar
 from maple_agents.templates.retrieval.passages import Unavailable
 from maple_submit_filter.types.job_records import Value

@@ -91,7 +91,7 @@ def last_failed(acts: bool, asked_for: bool = False) -> str:
     """
     if not asked_for and not _is_seen():
         raise Complaint("name a job, or files", "maple-fix JOBID, maple-fix last, or maple-fix --log FILE")
-    from ...diagnose.gather.refused import last_refused
+    from ...diagnose.gather.refusals import last_refused
     from ...diagnose.gather.which_job import last_failed as found_last
 
     last, refused = found_last(), last_refused()

@@ -105,7 +105,7 @@ def show(job: "Job", limit: int, why: bool) -> None:
 
 def _forecast(job: "Job") -> str:
     """Return what the runs of the newest version took, and how long the next will, as far as the service knows."""
-    from ...forecast.remembered import line_of_version
+    from ...forecast.service_runs import line_of_version
 
     return printable(line_of_version(job.newest, time.time()))
 
@@ -209,7 +209,7 @@ def ending(record: "Record") -> str:
 
 def _is_refused(record: "Record") -> bool:
     """Return whether sbatch was asked about it before, and refused it."""
-    from maple_agents.diagnose.gather.refused import kept
+    from maple_agents.diagnose.gather.refusals import kept
 
     return bool(kept(record.id))
 
@@ -252,10 +252,10 @@ def because(record: "Record", asks: bool) -> str:
     """Return why a job failed, or why there is none, as far as that is known. *asks*: sbatch may be asked."""
     if record.job or record.verdict == "ended":
         return cause(record)
-    from maple_agents.diagnose.gather import refused
+    from maple_agents.diagnose.gather import refusals
 
-    words = refused.words(record) if asks else refused.kept(record.id)
-    return printable("%s; maple-fix %s" % (refused.sentence(words), record.id)) if words else ""
+    words = refusals.words(record) if asks else refusals.kept(record.id)
+    return printable("%s; maple-fix %s" % (refusals.sentence(words), record.id)) if words else ""
 
 
 def when(at: float) -> str:

@@ -20,7 +20,7 @@ from ...ask.models.protocol import Limit, Message, Model, ModelError, Schema, mi
 from ...base.secrets.masking import masked
 from ...templates.knowledge.entries import CLASSES, Entry
 from ..fix import cures
-from ..scheduler_words import foreign
+from ..local_advice import foreign
 from ..values import Case, Cause, Cited, Cure, Diagnosis, Digest, Evidence
 from .evidence import TO_A_MODEL, Shown, evidence
 

@@ -20,8 +20,8 @@ from maple_submit_filter.types.submission import Submission
 from ...templates.knowledge.conditions import Fact, holds
 from ...templates.knowledge.entries import Entry, Remedy
 from ..diagnosis import filled
+from ..local_advice import all_spoken, foreign, spoken
 from ..recognise.log_facts import facts
-from ..scheduler_words import all_spoken, foreign, spoken
 from ..values import Cause, Cure, Diagnosis, Digest, Safeness
 from .kinds.insertion import without_footer
 from .registry import MADE, Given

@@ -19,7 +19,7 @@ from ...ask.schedulers.slurm import jobs as slurm_ids
 from ...ask.submission import source_of
 from ...base.complaint import Complaint
 from ..values import Case
-from . import refused
+from . import refusals
 from .cases import case_of
 from .offline import by_files, log_files
 from .sources import from_accounting, from_memory, from_pbs, from_slurm, job_facts
@@ -54,8 +54,8 @@ def by_job(
     machine by default. Raises `Complaint` in one line for another user's job, and where nothing at all is known of it.
     A submission that the scheduler refused is named by its own id.
     """
-    if refused.is_submission(job_id):
-        return refused.by_submission(job_id, site_id)
+    if refusals.is_submission(job_id):
+        return refusals.by_submission(job_id, site_id)
     environ = os.environ if environ is None else environ
     reachable, why = _scheduler(scheduler, environ)
     asked, step, wrong_id = named_job(job_id, reachable)

@@ -16,8 +16,8 @@ from functools import cache
 from ...templates.knowledge.entries import Entry
 from ..recognise.neighbours import FOLLOWS, Vote, learnt
 from ..values import Digest, Event, Place, Severity
+from .cause_event import Candidate, Voter, candidates, weights_in_force
 from .ranking import of_earlier_run, survived
-from .telling import Candidate, Voter, candidates, weights_in_force
 
 FILE = "sureness.json"
 AGREED = 0.4  # strength from which a vote for the same class counts as one

@@ -13,8 +13,8 @@ from itertools import takewhile
 from ..read import announces, bare
 from ..recognise.matches import Match
 from ..values import Digest, Event, Evidence, Place, Severity
+from .cause_event import Voter
 from .ranking import Ranked, of_earlier_run, survived
-from .telling import Voter
 
 FEW = 3  # events whose lines are shown
 MESSAGE = 2  # lines of a message below the one that is known

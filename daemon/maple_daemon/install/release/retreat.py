@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .. import place, settings
 from ..refusals import Refused
-from ..service import hooks, written
+from ..service import hooks, own_files
 from . import atomic, releases
 from .layout import Layout, Receipt, Release, installed, layout, remove_empty, write_receipt
 
@@ -34,7 +34,7 @@ def rollback(prefix: Path, wanted: str = "") -> tuple[str, str]:
         history = tuple(release for release in receipt.history if release != name) + (name,)
         files = receipt.written
         if not settings.values(release).get("socket"):  # it is from before there was a service
-            files = tuple(file for file in receipt.written if not written.remove(file))
+            files = tuple(file for file in receipt.written if not own_files.remove(file))
         write_receipt(where, Receipt(history, placed, receipt.made, files))
     return name, now
 
@@ -64,7 +64,7 @@ def uninstall(prefix: Path) -> list[Leftover]:
         left += [
             Leftover(placed.path, "was changed since it was written")
             for placed in receipt.written
-            if not written.remove(placed)
+            if not own_files.remove(placed)
         ]
         if is_own_link(where):
             where.share.unlink()

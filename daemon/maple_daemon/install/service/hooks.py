@@ -19,7 +19,7 @@ from maple_submit_filter.host import places
 from ...base.settings import Wrong, load
 from ..refusals import Check, Refused
 from ..release.layout import Layout, Receipt
-from .written import File, checkout
+from .own_files import File, checkout
 
 SPOOL = "/var/spool/maple/events"
 SECONDS = 5.0  # that the scheduler may take to say where it keeps jobs' scripts

@@ -18,7 +18,7 @@ from ..ask.memory.versions import told_runs
 from ..ask.submission import Answer
 from ..diagnose.gather.sources.job_facts import name_of
 from . import sentences
-from .asked import asked_of, scaling
+from .asked_job import asked_of, scaling
 from .lineages import Lineages
 from .needs import Forecast, forecast
 from .runs import Asked, Run, Work
