@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
     from typing import IO, Any, Dict, Optional, Sequence, Tuple
 
+MODULES = "__modules__"  # what a module of the image finds those by that were made before it
 NAME = "helper.image"  # beside the helper
 MOST_HEAD = 1 << 24  # bytes
 SIGN = b"maple image 2\n"  # begins one; then the length of its head in eight bytes, the head, and all that it speaks of
@@ -72,6 +73,7 @@ def _run(folder: str, modules: Sequence[Tuple[str, bool, CodeType, str]]) -> Non
         module = made[name] = kind(name)
         above, _, own = name.rpartition(".")
         names = vars(module)
+        names[MODULES] = made
         names["__file__"] = path = path or _place(folder, name, package)
         names["__package__"] = name if package else above
         if package:

@@ -134,3 +134,4 @@ class Protocol:
 
 
 _TYPE = _Type()
+globals().update(dict.fromkeys(_TYPES, _TYPE))

@@ -22,6 +22,7 @@ NEEDED = ("answer.reply", "host.configuration", "host.frames")  # and the rules,
 STANDARD = ("bisect", "struct")
 ROUND = ("json", "json.decoder", "json.scanner", "json.encoder")  # they import each other, which an importer can order
 MOST_FIELDS = 24  # of a named tuple whose maker is kept ready
+_TAKEN = "%s = %s[%r].%s"
 _PLACE = {"fullmatch": 2, "match": 2, "search": 2, "findall": 2, "finditer": 2}  # of the flags in a call
 
 
@@ -47,7 +48,9 @@ def write(folder: str) -> None:
     from maple_submit_filter import helper_image, lean_typing
 
     order, patterns = _learnt(folder)
-    codes = {_name(path, folder): (path.endswith("/__init__.py"), _code(path)) for path in _sources(folder)}
+    codes = {
+        name: (package, _code(path, _room(name, package), _made(name, order))) for name, package, path in _ours(folder)
+    }
     needed = _dumped((*_standard(STANDARD), *((name, *codes[name], "") for name in order)))
     later = (*_standard(ROUND), *((name, *code, "") for name, code in codes.items() if name not in order))
     others: Dict[str, Tuple[bool, int, int, str]] = {}
@@ -68,7 +71,20 @@ def _standard(names: Sequence[str]) -> Iterator[Tuple[str, bool, CodeType, str]]
     for name in names:
         spec = importlib.util.find_spec(name)
         if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader) and spec.origin:
-            yield name, spec.submodule_search_locations is not None, _code(spec.origin), spec.origin
+            yield name, spec.submodule_search_locations is not None, _code(spec.origin, "", ()), spec.origin
+
+
+def _ours(folder: str) -> Iterator[Tuple[str, bool, str]]:
+    return ((_name(path, folder), path.endswith("/__init__.py"), path) for path in _sources(folder))
+
+
+def _room(name: str, package: bool) -> str:
+    return name if package else name.rpartition(".")[0]
+
+
+def _made(name: str, order: Sequence[str]) -> Sequence[str]:
+    """Return the modules that are there when that one is run."""
+    return order[: order.index(name)] if name in order else ()
 
 
 def _dumped(made: Any) -> bytes:
@@ -97,9 +113,29 @@ def _order() -> List[str]:
 
 
 class _Bare(ast.NodeTransformer):
-    """Takes out of a module what only people read."""
+    """Takes out of a module what only people read; what it imports of modules that are *made* it takes from there."""
+
+    def __init__(self, room: str, made: Sequence[str]) -> None:
+        self._room, self._made = room.split("."), frozenset(made)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Union[ast.AST, List[ast.stmt]]:
+        from maple_submit_filter.helper_image import MODULES
+
+        above = ".".join(self._room[: len(self._room) - node.level + 1])
+        module = ".".join(filter(None, (above, node.module))) if node.level else ""
+        if module not in self._made or any("%s.%s" % (module, name.name) in self._made for name in node.names):
+            return node
+        lines = (_TAKEN % (name.asname or name.name, MODULES, module, name.name) for name in node.names)
+        return ast.parse("\n".join(lines)).body
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self._made, made = frozenset(), self._made  # what a function imports may be there or not
+        try:
+            return self._function(node)
+        finally:
+            self._made = made
+
+    def _function(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
         for tree in ast.walk(node.args):
             if isinstance(tree, ast.arg):
@@ -119,10 +155,10 @@ class _Bare(ast.NodeTransformer):
         return node
 
 
-def _code(path: str) -> CodeType:
-    """Return a module's byte code."""
+def _code(path: str, room: str, made: Sequence[str]) -> CodeType:
+    """Return the byte code of a module of the package *room*. *made*: the modules that are there when it is run."""
     with open(path, "rb") as file:
-        tree = ast.fix_missing_locations(_Bare().visit(ast.parse(file.read())))
+        tree = ast.fix_missing_locations(_Bare(room, made).visit(ast.parse(file.read())))
     return _unlined(compile(tree, os.path.basename(path), "exec", dont_inherit=True))
 
 
