@@ -22,9 +22,9 @@ from maple_agents.write.composition import compose
 from maple_agents.write.decide.decision import decide_plan
 from maple_agents.write.values import Plan
 
+from tests.lab.sites import scheduler_of
 from tests.new567.judging import world
 from tests.new567.running import ROOT, Script, run
-from tests.new567.sources import scheduler
 
 FOLDER = os.path.join(ROOT, "templates", "verified")
 COMMAND = ".venv/bin/python -m tests.new567.record"
@@ -55,6 +55,9 @@ SAID: dict[str, dict[Name, str]] = {
     "sigma2-betzy": {"partition": "accel", "account": "nn9999k"},
     "nrel-kestrel": {"partition": "gpu-h100", "account": "csc000"},
     "google-a3mega": {"partition": "a3mega"},
+    "surf-snellius": {"partition": "gpu_a100"},
+    "cineca-leonardo": {"partition": "boost_usr_prod", "account": "tra26_course"},
+    "jsc-jupiter": {"partition": "booster", "account": "training2630"},
 }
 
 
@@ -127,7 +130,7 @@ def table(one: Made, why: Sequence[str]) -> str:
         "nodes": plan.layout.nodes,
         "ranks_per_node": plan.layout.ranks_per_node,
         "mini_app": "dry",
-        "where": "doubles" if scheduler(one.site) == "pbs" else "lab",
+        "where": "doubles" if scheduler_of(one.site) == "pbs" else "lab",
         "launch": plan.launch.name,
         "launch_revision": plan.launch.revision,
         "paradigm_revision": plan.paradigm.revision,

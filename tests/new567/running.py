@@ -8,8 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from tests.lab.shape import Shape
-from tests.lab.sites import shape_of_site
-from tests.new567.sources import scheduler
+from tests.lab.sites import scheduler_of, shape_of_site
 from tests.reality import field, pbs_field
 from tests.reality.corpus import Case
 from tests.reality.field import Ran, Work
@@ -58,7 +57,7 @@ def run(scripts: Sequence[Script], labs: int = LABS) -> list[Ran]:
     """Return what each script did, in order; Slurm first, then PBS, *labs* labs at a time."""
     done: dict[int, Ran] = {}
     works = {number: _work(one) for number, one in enumerate(scripts)}
-    slurm = [number for number, one in enumerate(scripts) if scheduler(one.site) == "slurm"]
+    slurm = [number for number, one in enumerate(scripts) if scheduler_of(one.site) == "slurm"]
     pbs = [number for number in works if number not in slurm]
     if slurm:
         ran = field.run_all([works[number] for number in slurm], shape_of, labs=labs, deadline=PATIENCE)

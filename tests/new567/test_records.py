@@ -7,6 +7,7 @@ import datetime
 import pytest
 from maple_agents.templates import paradigms
 
+from tests.lab.sites import scheduler_of
 from tests.new567.record import COMMAND, SAID, records, stale
 
 FIELDS = {
@@ -28,7 +29,7 @@ def test_every_paradigm_of_every_site_has_run_right_with_the_parts_of_today(site
 def test_a_record_says_what_ran_where(site: str) -> None:
     for record in records(site).values():
         assert set(record) == FIELDS
-        assert record["where"] == ("doubles" if site.startswith("alcf-") else "lab")
+        assert record["where"] == ("doubles" if scheduler_of(site) == "pbs" else "lab")
         assert record["ranks_per_node"] >= 1 and record["nodes"] >= (1 if record["launch"].startswith("plain") else 2)
         assert isinstance(record["on"], datetime.date)
 

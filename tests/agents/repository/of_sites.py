@@ -47,6 +47,9 @@ SITES = {
     "sigma2-betzy": Asked("accel", 4, (*NAMED, "--partition=accel"), 64),
     "nrel-kestrel": Asked("gpu-h100", 4, (*NAMED, "--partition=gpu-h100"), 128),
     "google-a3mega": Asked("a3mega", 8, ("--time=01:00:00", "--partition=a3mega"), 208),
+    "surf-snellius": Asked("gpu_a100", 4, ("--time=01:00:00", "--partition=gpu_a100"), 72),
+    "cineca-leonardo": Asked("boost_usr_prod", 4, (*NAMED, "--partition=boost_usr_prod"), 32),
+    "jsc-jupiter": Asked("booster", 4, (*NAMED, "--partition=booster"), 288),
     "generic-slurm": Asked("", 4, ("--gpus-per-node=4",)),
     "generic-pbs": Asked("", 4, ()),
 }

@@ -102,6 +102,7 @@ FIRST = {
     "alcf-aurora": ("python-over-pals", "python-over-pals", "python-over-pals"),
     "alcf-polaris": ("python-over-pals", "python-over-pals", "python-over-pals"),
     "olcf-frontier": ("python-over-srun", "python-over-srun", "python-over-srun"),
+    "surf-snellius": ("python-over-srun", "python-over-srun", "accelerate-over-srun"),
     "tacc-lonestar6": ("torchrun-over-ibrun", "torchrun-over-ibrun", "accelerate-over-ibrun"),
     "tacc-stampede3": ("torchrun-over-ibrun", "torchrun-over-ibrun", "accelerate-over-ibrun"),
     "tacc-vista": ("torchrun-over-ibrun", "torchrun-over-ibrun", "accelerate-over-mpirun"),
@@ -111,7 +112,7 @@ FIRST = {
 
 @pytest.mark.parametrize("site_id", SITES)
 def test_what_the_site_shows_comes_first(site_id: str) -> None:
-    """Aurora, Polaris and Frontier start rank by rank; Open MPI's ranks on Vista have no PMI_RANK."""
+    """Aurora, Polaris, Frontier and Snellius start rank by rank; Open MPI's ranks on Vista have no PMI_RANK."""
     first = [next(iter(launches(site_id, name))) for name in ("ddp", "zero3", "accelerate-ddp")]
     assert tuple(first) == FIRST.get(site_id, USUAL)
 
