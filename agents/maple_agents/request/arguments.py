@@ -14,11 +14,10 @@ from maple_submit_filter.request.slurm.options import SBATCH
 
 from .forms import pasted
 from .language.lexemes import ARGUMENTS, GPUS, SAID, WEAK, Reading
-from .programs import arguments_end, is_prose, launcher_options
+from .programs import arguments_end, launcher_options
 
 _BEGIN = re.compile(r"(?<![\w./=$-])--?[A-Za-z][\w.-]*(?=[\s=,;)\]\"'`]|\.\s|\.?$)")
 _OPTION_NAME = re.compile(r"--?([A-Za-z][\w.-]*)")
-_NEXT = re.compile(r"[ \t]+([A-Za-z]{2,})")
 _EXISTS = re.compile(r"\b(?:takes?|accepts?|supports?|knows|understands?)\b[^.;\n]{0,60}$")
 _RUNTIME = re.compile(
     r"(?<![\w./-])(?:(?:apptainer|singularity)[ \t]+(?:exec|run)|(?:podman-hpc|podman|docker)[ \t]+run|"
@@ -67,16 +66,8 @@ def _runs(text: str, taken: Sequence[tuple[int, int]]) -> Iterator[Reading]:
         if any(start <= match.start() < end for start, end in taken):
             continue
         at = max(at, arguments_end(text, match.start(), match.end(), match.group()))
-        if not (_ends_in_prose(text, match.start(), at) or _describes(text, match.start(), at)):
+        if not _describes(text, match.start(), at):
             yield Reading(ARGUMENTS, text[match.start() : at], match.start(), at, SAID)
-
-
-def _ends_in_prose(text: str, start: int, end: int) -> bool:
-    """Tell whether the last value may be a word of the sentence: "--fp16 everywhere it helps"."""
-    words = text[start:end].split()
-    plain = len(words) > 1 and words[-1].isalpha() and words[-1].islower() and words[-2].startswith("-")
-    following = _NEXT.match(text, end)
-    return plain and following is not None and is_prose(following.group(1))
 
 
 def _describes(text: str, start: int, end: int) -> bool:

@@ -38,8 +38,6 @@ _BEFORE = listed(_WORDS["before"])
 _AFTER = listed(_WORDS["after"])
 _VALUE_BEFORE = listed(_WORDS["value_before"])
 _LISTED = listed(_WORDS["listed"])
-_FEW = listed(_WORDS["few"])
-_JOBBISH = listed(_WORDS["jobbish"])
 
 
 def timed(words: Sequence[Token]) -> list[Token]:
@@ -244,11 +242,11 @@ def _meant(line: Line, at: int, word: Token) -> int | None:
     if re.match(r" %s\b" % _AFTER_POISON, after):
         return None
     named = at + 1 < len(line.words) and line.words[at + 1].kind == NAME
-    if _fits(plain, after, named) and _clause_is_about_jobs(line, at):
+    if _fits(plain, after, named):
         return _how(line, at)
     if granted or re.search(_CORRECTING, line.before(at, 7)):
         return WEAK
-    return FAINT if _ends_well(after, named) else None
+    return FAINT
 
 
 _ONE_PART = (
@@ -270,15 +268,6 @@ _KEYED = (
 )
 _CORRECTING = r" (?:actually|sorry|wait|make (?:that|it)|rather|i mean|correction) [^.;]*$"
 _GRANTS = r" (?:let 's|let's|we|i|'ll|please|should) (?:just )?take (?:about |the )?$"
-
-
-def _ends_well(after: str, named: bool) -> bool:
-    """Tell whether a duration stands by itself: no noun follows that it may belong to, as in "6 hour forecasts"."""
-    words = after.split()
-    return named or not words or words[0] in _AFTER | _ALONE or words[0][0].isdigit() or words[0][0].isupper()
-
-
-_ALONE = listed(_WORDS["alone"])
 
 
 # What the job needs at least, and what it may take at most: where the two exclude each other, somebody has to say.
@@ -365,15 +354,3 @@ def _fits(before: str, after: str, named: bool) -> bool:
     return (not left or left[-1] in _BEFORE or left[-1].isdigit() or of_key) and (
         not right or right[0] in _AFTER or right[0].isdigit() or right[0].isupper()
     )
-
-
-def _clause_is_about_jobs(line: Line, at: int) -> bool:
-    """Tell whether a bare duration stands in a list of what the job wants, or beside words about jobs."""
-    left = at
-    while left > 0 and line.words[left - 1].lex not in (",", ".", ";", ":", "("):
-        left -= 1
-    right = at
-    while right + 1 < len(line.words) and line.words[right + 1].lex not in (",", ".", ";", ")"):
-        right += 1
-    others = {word.lex for word in line.words[left : right + 1]} - {DURATION}
-    return bool(others & _JOBBISH) or len(others - _FEW) <= 1

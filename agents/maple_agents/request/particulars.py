@@ -56,6 +56,10 @@ _CORES = r"(?:(?:physical|cpu|host)[ -])?(?:cpus?|cores?|cpu[ -]cores?|threads)"
 _PER_TASK = r"[ \t]*(?:per|/|a|for each|each|for every|pro|par|por)[ \t]*(?:mpi )?(?:task|process|proc|rank|worker|gpu)"
 _NUMBER = r"(?<![\w.:-])(?P<n>\d{1,4}|%s)" % "|".join(word for word in NUMERALS if word not in ("zero", "dozen"))
 _CPUS = (
+    _compiled(
+        r"(?i)\b(?P<per>(?:per|each|every|pro|par|por) (?:mpi )?(?:task|process|proc|rank|worker)) ?[,:]? ?"
+        r"%s[ \t-]*%s(?![\w-])" % (_NUMBER, _CORES)
+    ),
     _compiled(r"(?i)%s[ \t-]*%s(?P<per>%s)?(?![\w-])(?![ \t]*(?:-hour|hours?))" % (_NUMBER, _CORES, _PER_TASK)),
     _compiled(r"(?i)\b%s(?P<per>%s)%s%s(?![\w.])" % (_CORES, _PER_TASK, _LINK, _NUMBER.replace(r"(?<![\w.:-])", ""))),
     _compiled(r"(?i)(?:^|[,;(\n])[ \t]*%s[ \t]*[:=][ \t]*(?P<n>\d{1,4})(?![\w.])" % _CORES),
@@ -89,6 +93,7 @@ _AFTER = (
         r"(?: (?:successful |the )?(?:completion|end|success) of)?(?: (?:my|the|our|previous|job|jobid|id|number"
         r"|nr))*[ \t:#]*(?P<ids>\d{3,9})(?![\w.:-])"
         r"(?P<behind>[^.;,\n]{0,40})"),
+    _compiled(r"(?i)\bjob[ #:]*(?P<ids>\d{3,9})(?P<behind>) ?afterwards\b"),  # as Japanese says it
 )  # fmt: skip
 
 
@@ -216,7 +221,7 @@ def _dependency(text: str) -> Iterator[Reading]:
         yield Reading(
             "dependency", "%s:%s" % (match.group("how").lower(), match.group("ids")), match.start(), match.end(), NAMED
         )
-    for match in _AFTER[1].finditer(text):
+    for match in (match for pattern in _AFTER[1:] for match in pattern.finditer(text)):
         behind = match.group("behind").lower()
         if re.match(
             r"\s*(?:%|steps?|epochs?|iterations?|samples?|hours?|minutes?|seconds?|s\b|gpu|node|gb|it |more)", behind

@@ -10,7 +10,7 @@ from maple_submit_filter.launchers import registry
 from maple_submit_filter.launchers.record import Launcher
 
 from ..base.slots import LAUNCHERS
-from .language.lexemes import NAMED, OPEN, OPTION, RANKS, SAID, WEAK, Reading
+from .language.lexemes import OPEN, OPTION, RANKS, SAID, WEAK, Reading
 from .language.vocabulary import listed, texts
 
 _WORDS = texts("programs")
@@ -31,11 +31,6 @@ _QUOTED = re.compile(
 )
 _WORD = re.compile(r"[ \t]+((?:<[A-Za-z][\w -]{0,24}>|\\.|\"[^\"\n]*\"|'[^'\n]*'|\$\([^()\n]*\)|[^\s\"'`\\，])+)")
 _STOP = listed(_WORDS["stop"])
-_KEYED = re.compile(
-    r"(?:^|[\n,;(]|(?<=[\s\"']))[ \t]{0,8}[\"'*_-]{0,6}(?:program|command|cmd|executable|entry ?point"
-    r"|run command|script|training script|run|main script|code|main)[\"'*_]*\s*(?::|=>|=)\s*(?P<value>[^\n]+)",
-    re.I,
-)
 _VERB = (
     r"(?:run|running|execute|executes|executing|launch|launching|start|starting|runs|train with"
     r"|training with|using|use|command|program|script|called|named|executable|is|via|with|submit"
@@ -109,7 +104,7 @@ def _two(first: str, second: str) -> str:
 
 def _commands(text: str) -> list[Command]:
     commands: list[Command] = []
-    for source in (_quoted(text), _keyed(text), _bare(text)):
+    for source in (_quoted(text), _bare(text)):
         for command in source:
             if not any(command.start < other.end and other.start < command.end for other in commands):
                 commands.append(command)
@@ -156,34 +151,6 @@ def _strength(body: str, before: str, quoted: bool) -> int:
             else 0
         )
     return SAID if quoted or _BEFORE_STRONG.search(before) else WEAK
-
-
-def _keyed(text: str) -> Iterator[Command]:
-    """Yield the command behind `program:` and the like: to the end of the line, without what closes a JSON value."""
-    for match in _KEYED.finditer(text):
-        value, start = match.group("value"), match.start("value")
-        quote = re.match(r"([\"'`])(.+?)\1(?=\s*[,}\]]|\s*$)", value)
-        if quote:
-            body, start = quote.group(2), start + quote.start(2)
-        else:
-            begin = _BEGIN.match(value)
-            if not begin:
-                continue
-            whole = next(iter(_bare(value)), None)
-            rest = value.rstrip()
-            body = (
-                rest
-                if match.group().lstrip()[:1] != ","
-                and not re.search(r"[,;]\s", rest)
-                and "\n" + match.group().strip() in "\n" + text
-                else whole.text
-                if whole
-                else rest
-            )
-            if whole and len(whole.text) > len(body):
-                body = whole.text
-        if body.strip() and (_LOOKS.match(body) or quote and " " in body):
-            yield Command(body, start, start + len(body), NAMED)
 
 
 def _bare(text: str) -> Iterator[Command]:
@@ -418,11 +385,6 @@ def launcher_options(launcher: str) -> frozenset[str]:
     known = _LAUNCHERS[launcher].table if launcher in _LAUNCHERS else None
     rows = known.rows if known is not None else ()
     return frozenset(row.decode().lstrip("-").replace("_", "-") for row in rows if row.startswith(b"--"))
-
-
-def is_prose(word: str) -> bool:
-    """Tell whether a word goes on with a sentence, and ends no command."""
-    return word.isalpha() and word.lower() not in _STOP
 
 
 _IN_NAMES = ("ddp", "fsdp", "zero2", "zero3", "jax")

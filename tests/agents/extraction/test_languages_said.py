@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import tomllib
 from maple_agents.base.slots import Slot
 from maple_agents.request.words import read
 
@@ -54,3 +57,24 @@ def test_more_gpus_than_the_request_gives_a_node_contradict_it():
 def test_a_name_in_angle_quotes_is_a_name():
     """Blanks stand inside them in French."""
     assert _value("2 nœuds, 3 heures, essai.py, le travail doit s'appeler « fusion »", "job_name") == "fusion"
+
+
+_JOBS = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
+_SAID = {
+    "sizes": {
+        "nodes": 4, "gpus_per_node": 4, "walltime": "02:30:00", "account": "m1234", "memory": "200G", "cpus_per_task": 32,
+        "job_name": "abc_x", "output": "logs/%j.out", "mail": "a@b.org", "environment": "conda activate my_env",
+    },
+    "around": {
+        "nodes": 2, "gpus_per_node": 4, "walltime": "01:30:00", "account": "bbka-delta-gpu", "array": "0-9",
+        "dependency": "afterok:12345", "environment": "module load cuda/12.4", "container": "/work/a.sif",
+        "partition": "gpuA100x4", "program": "python train.py",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("job", "language"), [(job, name) for job, names in _JOBS.items() for name in names])
+def test_the_same_job_is_read_in_every_language(job, language):
+    """Half of a size was dropped in three of them, and names, logs and arrays in most."""
+    slots = read(_JOBS[job][language]).slots
+    assert {name: slots[name].value for name in _SAID[job] if name in slots} == _SAID[job]
