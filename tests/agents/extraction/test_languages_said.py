@@ -63,7 +63,8 @@ _JOBS = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-
 _SAID = {
     "sizes": {
         "nodes": 4, "gpus_per_node": 4, "walltime": "02:30:00", "account": "m1234", "memory": "200G",
-        "cpus_per_task": 32, "job_name": "abc_x", "output": "logs/%j.out", "mail": "a@b.org", "environment": "conda activate my_env",
+        "cpus_per_task": 32, "job_name": "abc_x", "output": "logs/%j.out", "mail": "a@b.org",
+        "environment": "conda activate my_env",
     },
     "around": {
         "nodes": 2, "gpus_per_node": 4, "walltime": "01:30:00", "account": "bbka-delta-gpu", "array": "0-9",
