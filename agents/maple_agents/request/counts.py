@@ -31,8 +31,9 @@ def read(line: Line) -> Iterator[Reading]:
             yield from _readings(line, match, groups, done)
             if not groups:
                 done.update(range(match.first, match.last + 1))
-    for match in line.find(r"(?P<n>\d+) of (?:them|these|those|em)"):
+    for match in line.find(r"(?P<n>\d+) of (?:them|these|those|em)(?P<whole> (?:fully|completely|entirely|whole))?"):
         what = next((word.lex for word in line.words[match.first :: -1] if word.lex in _COUNTED), "")
+        what = "node" if match.groups["whole"] else what
         if what and match.first not in done:
             yield _reading(line, match, "%s!weak" % _COUNTED[what], match.first)
 

@@ -109,7 +109,17 @@ def _amount(words: Sequence[Token], at: int) -> tuple[int, int, int]:
         return 0, 0, 0
     value = _float(words[at].lex)
     half = [word.lex for word in words[at + 1 : at + 4]] == ["and", "a", "half"]
-    extra = 4 if half else 2 if at + 1 < len(words) and words[at + 1].text == "-" and words[at + 1].glued else 1
+    bare = [word.lex for word in words[at + 1 : at + 3]] == ["and", "half"]  # "one and half day"
+    half = half or bare
+    extra = (
+        3
+        if bare
+        else 4
+        if half
+        else 2
+        if at + 1 < len(words) and words[at + 1].text == "-" and words[at + 1].glued
+        else 1
+    )
     if at + extra < len(words) and words[at + extra].lex == "full":
         extra += 1
     word = words[at + extra] if at + extra < len(words) else None

@@ -20,11 +20,13 @@ _STAMP = re.compile(r"(?m)^[ \t>]*\[?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\]?(
                     r"\w.-]+[:\w/~. -]*[$#%](?=[ \t])|"
                     r"^[ \t]*[$%>](?=[ \t]+\w)")  # fmt: skip
 _LISTED = re.compile(r"(?im)^([ \t]*\"?(?:args|arguments|argv|flags)\"?[ \t]*:)([ \t]*\[[^\]\n]*\],?[ \t]*)$")
+_ABOUT = re.compile(r"(?i)(?<=\d)-?ish\b")
 _HISTORY = re.compile(r"(?m)^[ \t]*\d{1,5}[ \t]{2,}(?=[a-z./])")
 
 
 def plain_form(text: str) -> str:
     """Return *text* with the lines of forms, tables, chats and shells as plain ones; every character stays in place."""
+    text = _ABOUT.sub(lambda word: " " * len(word.group()), text)
     if "\n" not in text:
         return text
     text = text.replace("\\,", " ,")  # of a calendar
@@ -96,16 +98,19 @@ def _keyed(row: re.Match[str]) -> str:
 # Values that their form alone gives away, whatever stands around them.
 
 _SHORT = (
-    (GPUS, SAID, re.compile(r"(?<![\w-])n?gpus=(?P<n>\d{1,3})(?![\w.:])")),
+    (GPUS, SAID, re.compile(r"(?<![\w-])(?:n?gpus|G)=(?P<n>\d{1,3})(?![\w.:])")),
     ("cpus_per_node", SAID, re.compile(r"(?<![\w-])ncpus=(?P<n>\d{1,4})(?![\w.:])")),
     ("nodes", SAID, re.compile(r"(?<![\w-])(?:N|[Ss]elect)[ \t]?=[ \t]?(?P<n>\d{1,5})(?![\w.:])")),
     ("ranks_per_node", SAID, re.compile(
         r"(?i)(?<![\w-])(?:[tpr]pn|(?:ranks?|tasks?|procs?|processes)(?:/|[ -]per[ -])node)[ \t]?(?:=|:)?[ \t]?"
         r"(?P<n>\d{1,3})(?![\w.:])|(?<![\w.:/-])(?P<m>\d{1,3})[ \t]?"
-        r"(?:[tr]pn|(?:ranks?|tasks?|procs?|processes)/n)\b")),
+        r"(?:[tr]pn|(?:[trp]|ranks?|tasks?|procs?|processes)/n)\b")),
     ("gpus_per_node", SAID, re.compile(
         r"(?i)(?<![\w-])gpn[ \t]?=?[ \t]?(?P<n>\d{1,2})(?!\w)|(?<![\w.:/-])(?P<m>\d{1,2})[ \t]?gpn\b")),
-    ("cpus_per_task", SAID, re.compile(r"(?i)(?<![\w.:/-])(?P<n>\d{1,3})[ \t]?cpt\b")),
+    ("cpus_per_task", SAID, re.compile(
+        r"(?i)(?<![\w.:/-])(?P<n>\d{1,3})[ \t]?cpt\b|\bcpt[ =]?(?P<m>\d{1,3})(?!\w)|"
+        r"(?<=[ ,;])c(?P<k>\d{1,3})(?=[ ,;]|$)")),
+    ("nodes", SAID, re.compile(r"(?:(?<=[ ,;])|^)N(?P<n>\d{1,5})(?=[ ,;]|$)")),
     ("job_name", WEAK, re.compile(r"(?<![\w-])J[ \t](?P<n>[\w.+-]*\w)")),
     ("job_name", WEAK, re.compile(
         r"(?i)\b(?:give it|with|use|gets?|under) (?:the |a )?name[ \t:]+[\"'`]?(?P<n>[\w.+-]*\w)")),

@@ -20,7 +20,7 @@ _INTERPRETER = (
     r"|jupyter(?=\s+nbconvert))"
 )
 _FILE = r"(?:[\w.~$@{}+/-]*/)?[\w.+-]*\w\.(?:py|jl|R|sh)\b|\./[\w./+-]+"
-_STARTER = r"(?:torchrun|accelerate\s+launch|deepspeed|srun|mpiexec|mpirun|ibrun|jsrun|aprun)"
+_STARTER = r"(?:torchrun|accelerate\s+launch|deepspeed|srun|mpiexec|mpirun|ibrun|jsrun|aprun|horovodrun)"
 _BEGIN = re.compile(
     r"(?<![\w./$~@-])(?:(?:[A-Z_][A-Z0-9_]+=[^\s\"'`]+[ \t]+){0,8}(?:%s\b|%s\b))|(?<![\w./$~@-])(?:%s)(?![\w/]|\.\w)"
     % (_STARTER, _INTERPRETER, _FILE)
@@ -303,7 +303,9 @@ def _of_command(command: Command) -> list[Reading]:
         elif name in _ELSEWHERE:  # of another site, with a size of its own
             at = next((at for at, (word, _) in enumerate(words) if at and _LOOKS.match(word + " ")), 0)
             first, last = words[0], words[at - 1]
-            readings.append(Reading(OPTION, name, command.start + first[1], command.start + last[1] + len(last[0])))
+            span = (command.start + first[1], command.start + last[1] + len(last[0]))
+            no_launcher = ("paradigm", "horovod") if name == "horovodrun" else (OPTION, name)
+            readings.append(Reading(*no_launcher, *span))
             words = words[at:] if at else []
             continue
         else:
@@ -329,7 +331,7 @@ def _of_command(command: Command) -> list[Reading]:
     return readings
 
 
-_ELSEWHERE = ("jsrun", "aprun")
+_ELSEWHERE = ("jsrun", "aprun", "horovodrun")
 _MODULES = {
     "torch.distributed.run": "torchrun", "torch.distributed.launch": "torchrun",
     "accelerate.commands.launch": "accelerate", "deepspeed.launcher.runner": "deepspeed",
@@ -375,7 +377,13 @@ def _counted(launcher: Launcher) -> dict[str, str]:
 
 
 _OF_OUTER = {
-    "srun": {"nodes": "nodes", "ntasks-per-node": "ranks_per_node"},
+    "srun": {
+        "nodes": "nodes",
+        "ntasks-per-node": "ranks_per_node",
+        "ntasks": RANKS,
+        "cpus-per-task": "cpus_per_task",
+    },
+    "ibrun": {"n": RANKS, "np": RANKS},
     "mpiexec": {"n": RANKS, "np": RANKS, "ppn": "ranks_per_node"},
 }
 
