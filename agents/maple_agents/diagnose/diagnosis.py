@@ -47,6 +47,12 @@ def diagnose(
     harmless = frozenset(match.event.place for match in known_lines if known[match.entry].role == "harmless")
     if _succeeded(given, digest, rows, harmless):
         return Diagnosis(case, (_none(digest, given),), _evidence_of(cascade))
+    others, rest = (
+        ranked(known_lines, known, given, digest, outlived=True) if _untold(rows, digest, known_lines) else ((), ())
+    )
+    outlived = any(row.role == "cause" and row.matches and row.cause not in ENDINGS for row in outliving)
+    if outlived:
+        rows, cascade = outliving, rest
     quiet = frozenset(match.event.place for match in known_lines if known[match.entry].role in ("follows", "harmless"))
     causes = tuple(
         replace(
@@ -67,10 +73,18 @@ def diagnose(
     elif judgement.outvoted and (others := _by_lines(causes, digest, known_lines, known, voter))[0].cause != "unknown":
         causes = others
     else:
-        causes = _as_judged(causes, judgement)
+        causes = _as_judged(causes, replace(judgement, likely=judgement.likely or outlived))
     shown = excerpt(digest, known_lines, known) if causes[0] is UNKNOWN else ()
     first = replace(causes[0], named=particulars(causes[0], case.ended, digest))
     return Diagnosis(case, causes if not first.named else (first, *causes[1:]), _evidence_of(cascade), excerpt=shown)
+
+
+def _untold(rows: Sequence[Ranked], digest: Digest, matches: Sequence[Match]) -> bool:
+    """Return whether a death is told that nothing but a scheduler's word explains, and every error there is known."""
+    if not all(row.cause in ENDINGS or row.cause == "unknown" for row in rows):
+        return False
+    last = [event for event in digest.events if event.severity >= Severity.ERROR and not survived(event, digest)]
+    return bool(last) and {event.place for event in last} <= {match.event.place for match in matches}
 
 
 UNKNOWN = Cause("", "unknown", "the logs do not show the cause", 0.0, 0.0)

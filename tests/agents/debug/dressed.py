@@ -1,11 +1,13 @@
 """How often a log in other clothes gets the same answer: `python -m tests.agents.debug.dressed [SET…]`.
 
 All failures of the blind sets are dressed: two ranks whose lines come in turns, labels of tasks and times in front,
-1,500 lines of a loader before the log, lines cut at 160 letters. The answer is the same where the class is.
+1,500 lines of a loader before the log, or before the last words of launchers, lines cut at 160 letters. The answer is
+the same where the class is.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -37,11 +39,23 @@ def _noisy(lines: Lines) -> Iterator[str]:
     yield from lines
 
 
+def _late(lines: Lines) -> Iterator[str]:
+    """The same loader between what went wrong and the last words of launchers and scheduler, where a log has them."""
+    end = len(lines)
+    while end and (not lines[end - 1].strip() or _LAST.search(lines[end - 1])):
+        end -= 1
+    yield from lines[:end] if end == len(lines) else [*lines[:end], *_noisy(lines[end:])]
+
+
+_LAST = re.compile(
+    r"^(?:\S+ )?(?:srun|slurmstepd|mpirun|mpiexec|prterun|=>> PBS)\b|ChildFailedError|[Ee]xit(?:ed)? (?:with|code)"
+)
 DRESSES: dict[str, Callable[[Lines], Iterator[str]]] = {
     "ranks in turns": _interleaved,
     "labels": lambda lines: ("[1,0]<stderr>:" + line for line in lines),
     "times": lambda lines: ("2026-11-21T10:00:00.123 " + line for line in lines),
     "1,500 lines of noise": _noisy,
+    "noise before the end": _late,
     "lines cut at 160": lambda lines: (line[:WIDTH] for line in lines),
 }
 

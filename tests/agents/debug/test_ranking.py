@@ -323,3 +323,22 @@ def test_the_best_of_what_an_entry_knows_counts() -> None:
     rows, _ = ranked(matches([lived, died, again], KNOWN), KNOWN, {}, digest(lived, died, again))
     (alone,), _ = ranked(matches([died], KNOWN), KNOWN, {}, digest(died))
     assert [row.score for row in rows] == [alone.score]
+
+
+STEP = Place(LOG.path, 70)
+
+
+@pytest.mark.parametrize(
+    ("last", "more", "said"),
+    [
+        (event(99, "closed by peer"), {}, "code_error"),
+        (event(99, "closed by peer"), {"last_progress": STEP, "progress": 9}, "unknown"),
+        (event(99, "the frobnicator is out of glue"), {}, "unknown"),
+        (event(99, "disk full"), {}, "disk_quota_or_full"),
+    ],
+    ids=["nothing else", "training went on", "an error that nobody knows", "another cause"],
+)
+def test_behind_a_cause_others_may_have_much_to_say(last: Event, more: dict[str, object], said: str) -> None:
+    """Loaders, and ranks that wait: it is likely where nobody trained, and nothing else tells of the death."""
+    found = diagnose(case(), digest(event(5, "boom there", behind=1500), last, **more), None, KNOWN, nobody)
+    assert found.causes[0].cause == said and (said != "code_error" or found.causes[0].likely)

@@ -35,9 +35,12 @@ _PROGRAM = re.compile(r"^(?:\S+: )??([\w./-]+): (?:error|fatal)", re.I)
 # Words that only announce what comes: a heading, the frame of a traceback, the step of a build that failed.
 _HEADING = re.compile(r"(?::|\.\.\.|…)\s*$|Traceback \(most recent call last\)|^\W*FAILED: \S+\s*$")
 
+PROVEN = frozenset(("findings", "log.doubled", "log.absent"))  # what an entry may need
+
 WEIGHT = {"strong": 6.0, "fair": 4.0, "weak": 2.0}
 SYMPTOM = -1.5
 SURVIVED = -5.0
+OUTLIVED = -2.0  # where nothing else tells why the job died, and no training went on behind it
 EARLIER = -4.0  # still said where it explains what the last run died of
 STARTUP = -1.5
 LATER = -1.0  # than another cause that is no less sure
@@ -66,9 +69,16 @@ class Ranked:
 
 
 def ranked(
-    matches: Sequence[Match], known: Mapping[str, Entry], facts: Mapping[str, Fact], digest: Digest
+    matches: Sequence[Match],
+    known: Mapping[str, Entry],
+    facts: Mapping[str, Fact],
+    digest: Digest,
+    outlived: bool = False,
 ) -> tuple[tuple[Ranked, ...], tuple[Match, ...]]:
-    """Return the causes, the likeliest first, and the matches that are cascade, in order of time."""
+    """Return the causes, the likeliest first, and the matches that are cascade, in order of time.
+
+    *outlived*: those count as well behind which others had much to say, but nobody trained.
+    """  # fmt: skip
     harmless = {hit.evidence for hit in matches if known[hit.entry].role == "harmless"}
     by_entry: dict[str, list[Match]] = {}
     for hit in matches:
@@ -78,7 +88,7 @@ def ranked(
         made
         for name, entry in known.items()
         if entry.role in ("cause", "symptom")
-        and (made := _candidate(name, entry, by_entry.get(name, []), facts, digest)) is not None
+        and (made := _candidate(name, entry, by_entry.get(name, []), facts, digest, outlived)) is not None
     ]
     causes = [_shown(row, by_entry, known) for row in _ordered(_unexplained(candidates, known))]
     places = {match.event.place for cause in causes for match in cause.matches}
@@ -103,7 +113,7 @@ def _says_it(entry: Entry, ranked: Ranked) -> bool:
 
 
 def _candidate(
-    name: str, entry: Entry, matches: Sequence[Match], facts: Mapping[str, Fact], digest: Digest
+    name: str, entry: Entry, matches: Sequence[Match], facts: Mapping[str, Fact], digest: Digest, outlived: bool
 ) -> Ranked | None:
     if (entry.match or entry.exception) and not matches:
         return None
@@ -112,7 +122,7 @@ def _candidate(
     kept = [match for match in matches if _allowed(entry, {**facts, **_of_event(match.event)})]
     if matches and not kept or not matches and not _allowed(entry, facts):
         return None
-    best = max((_alive(match.event, digest) for match in kept), default=0.0)
+    best = max((_alive(match.event, digest, outlived) for match in kept), default=0.0)
     confirmed = sum(
         holds(confirm, {**facts, **(_of_event(kept[0].event) if kept else {})}) is True for confirm in entry.confirms
     )
@@ -136,10 +146,11 @@ def _of_event(event: Event) -> dict[str, Fact]:
     }
 
 
-def _alive(event: Event, digest: Digest) -> float:
+def _alive(event: Event, digest: Digest, outlived: bool) -> float:
     """Return what an event loses because its process lived on; a shell lives on when a startup file complains."""
     if survived(event, digest):
-        return SURVIVED
+        quiet = event.severity >= Severity.ERROR and not _later(digest.last_progress, event.last or event.place)
+        return OUTLIVED if outlived and quiet else SURVIVED
     if of_earlier_run(event, digest):
         return EARLIER
     return STARTUP if _STARTUP.search(event.text) else 0.0
@@ -302,13 +313,14 @@ def _as_the_scheduler_says(first: Ranked, facts: Mapping[str, Fact]) -> bool:
 def may_follow(name: str, known: Mapping[str, Entry]) -> bool:
     """Return whether an entry is known as what another cause brings about, or does not say its cause for sure.
 
-    What the rules prove of a script explains much; that is no word for how surely a log's own words are the first.
+    What the rules prove of a script, or a log of its ranks, explains much; that is no word for how surely a log's own
+    words are the first.
     """
     entry = known[name]
     if entry.role == "symptom" or entry.weight != "strong":
         return True
     return any(
-        other.cause != entry.cause and "findings" not in other.needs and {name, entry.cause} & {*other.explains}
+        other.cause != entry.cause and not PROVEN & other.needs.keys() and {name, entry.cause} & {*other.explains}
         for other in known.values()
     )
 
