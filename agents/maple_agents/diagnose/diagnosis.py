@@ -47,12 +47,11 @@ def diagnose(
     harmless = frozenset(match.event.place for match in known_lines if known[match.entry].role == "harmless")
     if _succeeded(given, digest, rows, harmless):
         return Diagnosis(case, (_none(digest, given),), _evidence_of(cascade))
-    others, rest = (
-        ranked(known_lines, known, given, digest, outlived=True) if _untold(rows, digest, known_lines) else ((), ())
-    )
-    outlived = any(row.role == "cause" and row.matches and row.cause not in ENDINGS for row in outliving)
-    if outlived:
-        rows, cascade = outliving, rest
+    outlived = False
+    if _untold(rows, digest, known_lines):
+        more, rest = ranked(known_lines, known, given, digest, outlived=True)
+        outlived = any(row.role == "cause" and row.matches and row.cause not in ENDINGS for row in more)
+        rows, cascade = (more, rest) if outlived else (rows, cascade)
     quiet = frozenset(match.event.place for match in known_lines if known[match.entry].role in ("follows", "harmless"))
     causes = tuple(
         replace(

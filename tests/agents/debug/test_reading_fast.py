@@ -55,6 +55,11 @@ def test_what_a_match_needs(pattern: str, wanted: set[str]) -> None:
     assert needed(pattern, 0, SHORTEST) == wanted
 
 
+def test_protocols_are_no_numbers() -> None:
+    """What is said of IPv4 isn't said of IPv6: the second is often tried in vain, and the first serves."""
+    assert templates.template("The IPv4 addresses of n7") != templates.template("The IPv6 addresses of n8")
+
+
 def test_letters_that_are_the_same_only_to_an_expression() -> None:
     """A long s is an s where letters may be small or great."""
     assert Screened("task", re.I).search("ta\u017fk") and not Screened("task").search("ta\u017fk")
@@ -65,6 +70,11 @@ def test_a_screen_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(templates, "automaton", literals.expression)
     one = Screened("Killed|[Ee]rror", re.NOFLAG)
     assert one.may_match("an Error") and one.may_match("Killed") and not one.may_match("killed")
+
+
+def test_a_step_of_a_job_is_no_progress() -> None:
+    """What srun terminates is no step of training."""
+    assert progress.is_progress("step 90233 done") and not progress.is_progress("srun: Terminating job step 90233.0")
 
 
 # --- templates -----------------------------------------------------------------------------------------------------

@@ -83,6 +83,7 @@ _OF = re.compile(r"(?:epochs?|steps?|iter\w*)\D{0,4}(\d+)\s*(?:/|of)\s*(\d+)", r
 _SURE = re.compile(r"train_runtime|Trainer\.fit|max_(?:epochs|steps)=|\b(?:ends|exits|ended|exited) with 0\s*$", re.I)
 
 
+_STEPS_OF_JOBS = ("srun: ", "slurmstepd", "sbatch: ", "salloc: ")
 _BAR = re.compile(r"(\d+)/(\d+) \[\d+:\d\d")
 _BAR_DRAWN = re.compile(rb"\d+/\d+(?= \[\d+:\d\d)")
 
@@ -102,8 +103,8 @@ def drawn(line: bytes) -> int:
 
 
 def is_progress(words: str) -> bool:
-    """Return whether *words* tell of a step, an epoch, a loss or a speed."""
-    return _PROGRESS.search(words) is not None
+    """Return whether *words* tell of a step, an epoch, a loss or a speed; a scheduler's step is a part of the job."""
+    return _PROGRESS.search(words) is not None and not words.startswith(_STEPS_OF_JOBS)
 
 
 def ended_well(words: Sequence[str]) -> str:

@@ -41,9 +41,9 @@ _FAULT = (
     r"\b(?:err(?:no|or)?|(?:exit|error|return)?[ _-]?(?:code|status)|exitcode|signal|sig|xid|rc|returned|task)s?"
     r"\b[ \t]*[:=]?[ \t]*\(?"
 )
-# each alternative begins with a letter of its own, so that all others are passed over
+# each alternative begins with a letter of its own, so that all others are passed over; IPv4 is no number of IPv6
 _NUMBER = (
-    r"0[xX][0-9a-fA-F]+|-\d(?:[\d.,:_Tt-]*\d)?|\d(?:[\d.,:_Tt-]*\d)?"
+    r"0[xX][0-9a-fA-F]+|-\d(?:[\d.,:_Tt-]*\d)?|(?<!IPv)\d(?:[\d.,:_Tt-]*\d)?"
     r"|[a-fA-F](?<=\b[a-fA-F])(?=[0-9a-fA-F]*\d)[0-9a-fA-F]{7,}\b"
 )
 _NUMBERS = re.compile(_NUMBER)
