@@ -16,6 +16,7 @@ from .. import rule
 _ENVIRONMENT = (b"source", b".", b"export", b"module", b"ml", b"set", b"unset", b"declare", b"conda")
 _GIVEN = re.compile(rb"[A-Za-z_]\w*=")
 _OUTER = ("srun", "mpiexec", "ibrun")
+_TAKE_VARIABLES = ("ibrun",)  # it may end in MVAPICH's mpirun_rsh, which takes NAME=value in front of the program
 
 
 @rule("MPL333", "a launcher is given a command of the shell")
@@ -50,7 +51,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             yield Finding("MPL333", "%s is a command of the shell, which %s cannot start" % (shown, link.name),
                           step.program_span, True, fixes=(fix,) if fix is not None else (),
                           help="say it without the launcher, or inside bash -c '...'")  # fmt: skip
-        elif _GIVEN.match(word):
+        elif _GIVEN.match(word) and link.name not in _TAKE_VARIABLES:
             edit = Edit(Span(step.program_span.start, step.program_span.start), b"env ", "MPL333")
             yield Finding("MPL333", "%s takes %s for the program" % (link.name, word.decode("utf-8", "replace")),
                           step.program_span, True, fixes=(Fix((edit,), Safety.SAFE, "env in front of it"),),
