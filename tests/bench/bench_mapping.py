@@ -1,10 +1,10 @@
-"""`make bench-mapping`: wrong mappings found, right ones left alone, and the estimate against the network lab."""
+"""`make bench-mapping`: wrong mappings found, right ones left alone; the estimate against the lab; searchers."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.agents.mapping import blind
+from tests.agents.mapping import blind, search
 from tests.agents.mapping.cases import cases, found
 from tests.network_lab.measure import main
 
@@ -19,3 +19,10 @@ def test_mapping() -> None:
     for path in blind.sets():
         print(f"{path.stem}: {blind.table(blind.judged(path))}")
     main(3)
+
+
+@pytest.mark.timeout(3600)
+def test_mapping_search() -> None:
+    """Print the best estimate of each searcher after 10, 100 and 1,000 trials (a quarter of an hour)."""
+    search.set_up()
+    print("\nestimate of a step's exchanges in milliseconds, median of %d seeds\n%s" % (search.SEEDS, search.table()))

@@ -223,8 +223,8 @@ def emit(mapping: str, hosts: str, topology: str, lstopo: str, into: str) -> Non
 def tune(mapping: str, hosts: str, topology: str, most: int) -> None:
     """Try every order of axes and every way of dealing ranks, and show the best by the estimate.
 
-    The mapping says cluster, links, axes and traffic. Nothing is searched beyond these ways: on regular machines they
-    hold the best one.
+    The mapping says cluster, links, axes and traffic. On regular machines these ways hold the best one; where leaves
+    have unlike numbers of nodes, orders of nodes are searched from the best.
 
     \b
     Examples:

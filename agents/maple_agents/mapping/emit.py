@@ -160,11 +160,20 @@ def emitted(name: str, hosts: str, network: str, lstopo: str) -> Iterator[tuple[
 
 
 def tuned(name: str, hosts: str, network: str) -> tuple[list[Trial], float]:
-    """Return every way of ordering and dealing, the best first, and the estimate of what the file says."""
+    """Return every way of ordering and dealing, the best first, and the estimate of what the file says.
+
+    Where leaves are unlike, an order of nodes that a search found comes before them.
+    """
     try:
         mapping = language.read(_text(name))
         leaves = _leaves(mapping, hosts, network)
-        return tuning.trials(mapping, leaves), tuning.as_written(mapping, leaves)
+        trials = tuning.trials(mapping, leaves)
+        if tuning.is_irregular(leaves):
+            better = tuning.searched(
+                mapping, leaves, trials[0], _hosts(mapping._replace(by="as-given"), hosts, network)
+            )
+            trials = trials if better == trials[0] else [better, *trials]
+        return trials, tuning.as_written(mapping, leaves)
     except Mistake as error:
         wrong, _, todo = str(error).partition("; ")
         raise Complaint(f"{name}: {wrong}", todo) from error

@@ -1,12 +1,15 @@
 """The best order of ranks for a mapping, by trying all: orders of axes, ways of dealing, nodes as given or by leaf.
 
-On regular machines these few hold the best one; nothing is searched beyond them.
+On regular machines these few hold the best one. Where leaves have unlike numbers of the job's nodes, orders of nodes
+are searched from the best of them: two nodes of unlike leaves change places as long as that is better.
 """
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import permutations
+from itertools import islice, permutations
 from typing import NamedTuple
 
 from . import costs, groups, placement
@@ -18,16 +21,22 @@ from .topology import BUS, NIC, PORT, Hardware, Machine, Network
 
 _KINDS = {"allreduce": "allreduce", "p2p": "chain", "alltoall": "alltoall"}
 MOST = 512  # ranks
+SEARCHED = 300  # estimates of orders of nodes
+_GAIN = 0.01  # of the time, below which another order of nodes is not worth its list of hosts
 
 
 class Trial(NamedTuple):
-    """One way: its statements, the estimate of a step's exchanges in seconds, and whether Megatron has the order."""
+    """One way: its statements, the estimate of a step's exchanges in seconds, and whether Megatron has the order.
+
+    *nodes*: the order in which nodes are taken, by their numbers, where it was searched for.
+    """
 
     order: tuple[str, ...]
     how: str
     by: str
     seconds: float
     megatron: bool
+    nodes: tuple[int, ...] = ()
 
     @property
     def statements(self) -> str:
@@ -46,6 +55,41 @@ def trials(mapping: Mapping, leaves: Sequence[str] = ()) -> list[Trial]:
     return sorted(made, key=lambda trial: (round(trial.seconds, 9), not trial.megatron, trial.how != "block", trial.by))
 
 
+def is_irregular(leaves: Sequence[str]) -> bool:
+    """Return whether leaves have unlike numbers of the job's nodes, so that no rule gives the best order of them."""
+    return len(set(Counter(leaves).values())) > 1
+
+
+def searched(mapping: Mapping, leaves: Sequence[str], start: Trial, hosts: Sequence[str], seed: int = 0) -> Trial:
+    """Return the best that changing places of nodes finds from *start*; *start* where none is better by a hundredth.
+
+    The same seed finds the same.
+    """
+    seconds, nodes = min(islice(climbed(mapping, leaves, start, seed), SEARCHED))
+    if seconds >= start.seconds * (1 - _GAIN):
+        return start
+    return start._replace(by="list " + ",".join(hosts[node] for node in nodes), seconds=seconds, nodes=nodes)
+
+
+def climbed(
+    mapping: Mapping, leaves: Sequence[str], start: Trial, seed: int
+) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """Yield, after each estimate, the best so far and its order of nodes; without an end."""
+    sizes = {axis.name: axis.size for axis in mapping.mesh.axes if axis.size > 1} if mapping.mesh is not None else {}
+    mesh, placed = groups.mesh(start.order, sizes), dict(_dealt(mapping))[start.how]
+    nodes = _by_leaf(leaves) if start.by == "by leaf" else list(range(len(leaves)))
+    chance, best = random.Random(seed), start.seconds
+    pairs = [(one, other) for one in range(len(nodes)) for other in range(one)]
+    while True:
+        one, other = chance.choice([pair for pair in pairs if leaves[nodes[pair[0]]] != leaves[nodes[pair[1]]]])
+        nodes[one], nodes[other] = nodes[other], nodes[one]
+        seconds = _seconds(mapping, mesh, placed, [leaves[node] for node in nodes])
+        if seconds > best:
+            nodes[one], nodes[other] = nodes[other], nodes[one]
+        best = min(best, seconds)
+        yield best, tuple(nodes)
+
+
 def as_written(mapping: Mapping, leaves: Sequence[str] = ()) -> float:
     """Return the estimate of the mapping as it stands."""
     assert mapping.mesh is not None
@@ -56,7 +100,7 @@ def _ways(mapping: Mapping, leaves: Sequence[str]) -> Iterator[Trial]:
     sizes = {axis.name: axis.size for axis in mapping.mesh.axes if axis.size > 1} if mapping.mesh is not None else {}
     known = [tuple(name for name in order if name in sizes)
              for order in (groups.MEGATRON, groups.MEGATRON_PIPELINE_FIRST)]  # fmt: skip
-    by_leaf = sorted(range(len(leaves)), key=lambda node: (leaves.index(leaves[node]), node))
+    by_leaf = _by_leaf(leaves)
     networks = [("as-given", tuple(leaves))]
     if leaves and by_leaf != list(range(len(leaves))):
         networks.append(("by leaf", tuple(leaves[node] for node in by_leaf)))
@@ -65,6 +109,10 @@ def _ways(mapping: Mapping, leaves: Sequence[str]) -> Iterator[Trial]:
             for by, network in networks:
                 seconds = _seconds(mapping, groups.mesh(order, sizes), placed, network)
                 yield Trial(order, how, by, seconds, order in known)
+
+
+def _by_leaf(leaves: Sequence[str]) -> list[int]:
+    return sorted(range(len(leaves)), key=lambda node: (leaves.index(leaves[node]), node))
 
 
 def _dealt(mapping: Mapping) -> Iterator[tuple[str, Placement]]:
