@@ -25,6 +25,7 @@ _RUNTIME = re.compile(
     r"(?P<options>(?:[ \t]+--?[a-z][\w-]*(?:=\S+)?)*)(?=[ \t])"
 )
 _SHELL = re.compile(
+    r"(?<![\w-])(?:qstat|squeue|sacct|sinfo)[ \t]+-[^\n]*|"
     r"(?<=qsub )-I\b|\bcd[ \t]+\"?\$\{?(?:PBS_O_WORKDIR|SLURM_SUBMIT_DIR)\}?\"?|--pty\b|"
     r"(?:source|\.)[ \t]+(?:~|\$HOME)/\.(?:bash|z)\w*|(?:source|\.)[ \t]+/etc/profile\S*|"
     r"(?:--wait=0|(?<![\w./])(?:/usr)?/bin/(?:ba|z|t?c)?sh)(?:[ \t]+-[il]+)?(?=\s|$)"
@@ -32,14 +33,14 @@ _SHELL = re.compile(
 _DONE_ANYWAY = re.compile(r"[ \t]+(?:--(?:nv|rocm|rm|gpus?(?:=all)?|nccl|mpi)|-it?|-t)(?=[ \t]|$)")
 
 
-def read(text: str, others: Sequence[Reading]) -> tuple[list[Reading], list[tuple[int, int]]]:
+def read(text: str, others: Sequence[Reading], written: str) -> tuple[list[Reading], list[tuple[int, int]]]:
     """Return the arguments that stand apart from a program, and the characters that say them.
 
-    *text*: with a sign in place of programs and of the scheduler's options. *others*: what was read of those; without
-    a program nobody knows whose an option is.
+    *text*: with a sign in place of programs and of the scheduler's options; *written*: without. *others*: what was
+    read of those; without a program nobody knows whose an option is.
     """
     runtimes = list(_runtimes(text))
-    commands = pasted(text)
+    commands = pasted(written)
     if not any(reading.name == "program" for reading in others):
         return [], runtimes
     named = [str(reading.value) for reading in others if reading.name == "launcher"]

@@ -71,7 +71,7 @@ def _answered(key: str, talk: re.Match[str]) -> str:
 _PASTED = re.compile(
     r"(?m)^[ \t]*(?:\d{1,5}[ \t]{2,}|[\w.@~:-]{0,40}\$[ \t]+)?(?:#[ \t]?(?:SBATCH|PBS|BSUB)\b|#!|>|"
     r"(?:salloc|sbatch|qsub|idev|interact|srun|ibrun|mpiexec|mpirun|jsrun)\b(?=[^\n]*[ \t]-))[^\n]*"
-    r"|^[ \t]*(?:\(\w+\)[ \t]*)?[\w.@~:/-]{1,40}(?:\[[^\]\n]*\])?[ \t]?[$%][ \t]+\S[^\n]*"
+    r"|^[ \t]*(?:\(\w+\)[ \t]*)?[\w.@~:/-]{0,40}(?:\[[^\]\n]*\])?[ \t]?[$%][ \t]+\S[^\n]*"
 )
 _COMMENTED = re.compile(r"(?m)^[ \t]*##+[ \t]?(?:SBATCH|PBS|BSUB)\b[^\n]*")
 

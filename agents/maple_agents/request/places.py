@@ -176,7 +176,7 @@ def _ahead(line: Line, at: int, slot: str, key: str, text: str) -> Reading | Non
         or value.lower() in _STOP
         and value.lower() not in ("gpu", "long", "short", "free")
     )
-    if not re.fullmatch(r"[\w][\w.+-]*", value) or no_name:
+    if not re.fullmatch(r"[\w][\w.+-]+", value) or no_name:
         return None
     if line.words[at].glued and text[word.end : word.end + 1] == "-":
         return None

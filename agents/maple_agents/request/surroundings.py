@@ -86,7 +86,7 @@ _IMAGE_KEYED = Late(
     "singularity",
 )
 _CONDA = Late(
-    r"\b(?:conda|mamba|micromamba|anaconda|miniconda)(?:[ \t-]+(?:activate|env(?:ironment)?"
+    r"\b(?:conda|mamba|micromamba|anaconda|miniconda)[\"']?(?:[ \t-]+(?:activate|env(?:ironment)?"
     r"|environment|my|the|there|here|called|named|is|name|-n|from|run))*[ \t:=]+[\"'`]?(?P<name>[~/$.]?[\w./${}+-]*\w)",
     "conda",
     "mamba",

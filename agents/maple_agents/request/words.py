@@ -132,7 +132,7 @@ def _readings(
     masked = _masked(text, of_commands)
     options, of_options = said_options.read(masked, lambda word: clusters.is_name(word, those))
     masked = _masked(masked, of_options)
-    runs, of_runs = arguments.read(masked, [*commands, *options])
+    runs, of_runs = arguments.read(masked, [*commands, *options], written)
     masked = _masked(masked, of_runs)
     details, of_details = particulars.read(masked)
     masked = _masked(masked, of_details)
