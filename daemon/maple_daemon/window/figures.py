@@ -58,7 +58,7 @@ def window(source: Source, now: datetime.datetime) -> Window:
     """Return the figures from *since* on. Raises `Refused` where *since* is no time."""
     first, silent = audit.begin(source.since, now), list[str]()
 
-    def told(part: Callable[[], Part], name: str) -> Part | None:
+    def known(part: Callable[[], Part], name: str) -> Part | None:
         try:
             return part()
         except (Refused, StoreError, OSError, ValueError) as error:
@@ -69,13 +69,13 @@ def window(source: Source, now: datetime.datetime) -> Window:
         return Window(
             made=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
             since=first,
-            site=told(lambda: _site(source), "site") or "",
-            submissions=told(lambda: _submissions(source, memory.store(), first, now), "submissions"),
-            failures=told(lambda: _failures(memory.store(), first), "failures"),
-            forecasts=told(lambda: foretold(memory.store().newest_runs(NEWEST)), "forecasts"),
-            facts=told(lambda: _facts(memory.store()), "facts"),
-            proofs=told(lambda: _proofs(_site(source)), "verified") or [],
-            health=told(lambda: _health(source), "health") or [],
+            site=known(lambda: _site(source), "site") or "",
+            submissions=known(lambda: _submissions(source, memory.store(), first, now), "submissions"),
+            failures=known(lambda: _failures(memory.store(), first), "failures"),
+            forecasts=known(lambda: foretold(memory.store().newest_runs(NEWEST)), "forecasts"),
+            facts=known(lambda: _facts(memory.store()), "facts"),
+            proofs=known(lambda: _proofs(_site(source)), "verified") or [],
+            health=known(lambda: _health(source), "health") or [],
             silent=silent,
         )
 

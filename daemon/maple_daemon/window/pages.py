@@ -57,34 +57,34 @@ def _ways(here: str) -> str:
 
 
 def _head(window: Window) -> str:
-    said = "%s, since %s; made %s (UTC). No user is named; a job with two findings counts for both rules." % (
+    sentence = "%s, since %s; made %s (UTC). No user is named; a job with two findings counts for both rules." % (
         window["site"] or "this cluster", window["since"][:10], window["made"].replace("T", " ").rstrip("Z"),
     )  # fmt: skip
     silent = "not known: %s" % "; ".join(window["silent"]) if window["silent"] else ""
-    return paragraph(said, soft=True) + (paragraph(silent, soft=True) if silent else "")
+    return paragraph(sentence, soft=True) + (paragraph(silent, soft=True) if silent else "")
 
 
 def _submissions(window: Window) -> Parts:
-    told = window["submissions"]
-    if told is None:
+    figures = window["submissions"]
+    if figures is None:
         yield paragraph(NOTHING)
         return
-    yield columns("Submissions with a finding, by week and by what was done", LOOKS, told["weeks"])
-    done = _sums(told["weeks"])
+    yield columns("Submissions with a finding, by week and by what was done", LOOKS, figures["weeks"])
+    done = _sums(figures["weeks"])
     yield table("All submissions", ["what was done", "number"], [[name, f"{count:,}"] for name, count in done.items()])
-    if told["users"] is not None:
-        yield paragraph("%d users submitted." % told["users"])
-    if told["ms"].get("p50") is not None:
-        spent = ", ".join("%s %s ms" % (name, value) for name, value in told["ms"].items())
+    if figures["users"] is not None:
+        yield paragraph("%d users submitted." % figures["users"])
+    if figures["ms"].get("p50") is not None:
+        spent = ", ".join("%s %s ms" % (name, value) for name, value in figures["ms"].items())
         yield paragraph("Time to the hand-over where something was found: %s." % spent)
     yield "<h2>Too late</h2>"
     late = [[row["host"], *("%d" % row[who] for who in ("submissions", "daemon", "helper", "files"))]
-            for row in told["late"]]  # fmt: skip
+            for row in figures["late"]]  # fmt: skip
     head = ["host", "submissions as written", "service late", "helper late", "files late"]
     yield table("Answers that were not waited for", head, late) if late else paragraph("No answer came too late.")
     yield "<h2>Partitions</h2>"
     rows = [[row["partition"] or "(none said)", "%d" % row["jobs"], "%d" % row["repaired"], *_ends(row["ended"])]
-            for row in told["partitions"]]  # fmt: skip
+            for row in figures["partitions"]]  # fmt: skip
     yield table("Submissions with a finding", ["partition", "jobs", "changed", "ran", "failed", "other"], rows)
 
 
@@ -102,30 +102,30 @@ def _ends(ended: Mapping[str, int]) -> list[str]:
 
 
 def _rules(window: Window) -> Parts:
-    told, titles = window["submissions"], {rule.code: rule.title for rule in rules()}
+    figures, titles = window["submissions"], {rule.code: rule.title for rule in rules()}
     rows = [
         [row["code"], titles.get(row["code"], ""), OF_RULES.get(row["done"], row["done"]), "%d" % row["jobs"],
          *_ends(row["ended"])]
-        for row in (told["rules"] if told is not None else ())
+        for row in (figures["rules"] if figures is not None else ())
     ]  # fmt: skip
     head = ["rule", "what is wrong", "what was done", "jobs", "ran", "failed", "other"]
     yield table("Findings by rule", head, rows, words=True) if rows else paragraph(NOTHING)
 
 
 def _failures(window: Window) -> Parts:
-    told = window["failures"]
-    if told is None or not told["kinds"]:
+    failures = window["failures"]
+    if failures is None or not failures["kinds"]:
         yield paragraph(NOTHING)
         return
-    named = dict(zip(told["kinds"], KINDS))
-    weeks = {week: _few(parts, named) for week, parts in told["weeks"].items()}
+    named = dict(zip(failures["kinds"], KINDS))
+    weeks = {week: _few(parts, named) for week, parts in failures["weeks"].items()}
     yield columns("Jobs that failed, by week and by how they ended", {**named, OTHERS: "base"}, weeks)
-    most = list(told["kinds"].items())[:12]
+    most = list(failures["kinds"].items())[:12]
     yield bars("How jobs ended", [Bar(kind, number, f"{number:,}", look="bad") for kind, number in most])
     yield "<h2>Where</h2>"
-    yield from _where(told)
+    yield from _where(failures)
     yield "<h2>When</h2>"
-    hours = {"%02d" % hour: {"failed": number} for hour, number in enumerate(told["hours"])}
+    hours = {"%02d" % hour: {"failed": number} for hour, number in enumerate(failures["hours"])}
     yield columns("Jobs that failed by the hour, UTC", {"failed": "bad"}, hours)
     yield paragraph("By the hour of their end, UTC.", soft=True)
 
@@ -136,27 +136,29 @@ def _few(parts: Mapping[str, int], named: Mapping[str, str]) -> dict[str, int]:
     return {**few, OTHERS: sum(parts.values()) - sum(few.values())}
 
 
-def _where(told: Failures) -> Parts:
-    rows = [Bar(node, number, f"{number:,}", look="warm") for node, number in told["nodes"].items()]
+def _where(failures: Failures) -> Parts:
+    rows = [Bar(node, number, f"{number:,}", look="warm") for node, number in failures["nodes"].items()]
     yield bars("Failed jobs by node", rows) if rows else paragraph("No node had two failed jobs.")
     yield paragraph("A job counts on each of its nodes; a busy node has more of them.", soft=True)
 
 
 def _forecasts(window: Window) -> Parts:
-    told = window["forecasts"]
-    if told is None or not told["told"]:
+    forecasts = window["forecasts"]
+    if forecasts is None or not forecasts["told"]:
         yield paragraph("No run had a forecast yet: a job has to have run before.")
         return
-    yield paragraph("The newest %d runs, each foretold from what had ended before it was submitted." % told["runs"])
-    yield bars("Forecasts against outcomes", _shares(told))
+    yield paragraph(
+        "The newest %d runs, each foretold from what had ended before it was submitted." % forecasts["runs"]
+    )
+    yield bars("Forecasts against outcomes", _shares(forecasts))
 
 
-def _shares(told: Foretold) -> list[Bar]:
+def _shares(forecasts: Foretold) -> list[Bar]:
     shares = (
-        ("had one", told["told"] / max(1, told["runs"]), "bar"),
-        ("within twice", told["twice"], "good"),
-        ("below bound", told["held"], "good"),
-        ("ran longer", told["under"], "warm"),
+        ("had one", forecasts["told"] / max(1, forecasts["runs"]), "bar"),
+        ("within twice", forecasts["twice"], "good"),
+        ("below bound", forecasts["held"], "good"),
+        ("ran longer", forecasts["under"], "warm"),
     )
     return [Bar(name, share, "%.0f %%" % (100 * share), look=look) for name, share, look in shares]
 

@@ -100,8 +100,8 @@ def _has_key(request: Request, key: str) -> bool:
 
 def _asks(request: Request, key: str) -> Response:
     """Return the page itself where the key stands in the address, which then has it no more; else a refusal."""
-    said = request.query_params.get("key", "")
-    if not hmac.compare_digest(said.encode(), key.encode()):
+    given = request.query_params.get("key", "")
+    if not hmac.compare_digest(given.encode(), key.encode()):
         return PlainTextResponse("the address that maple admin serve printed has a key in it\n", 403, HEADERS)
     response = RedirectResponse(request.url.path, 303, HEADERS)
     response.set_cookie(COOKIE, key, httponly=True, samesite="strict")

@@ -94,10 +94,10 @@ def in_called_file(plan: LaunchPlan, job: Job, option: Optional[Option], new: by
     if option is None or option.value_span is not None or option.value is None or not option.value.raw.isdigit():
         return ()
     name = rb"[-_]".join(map(re.escape, option.spelling.split(b"=")[0].lstrip(b"-").replace(b"_", b"-").split(b"-")))
-    said = re.compile(rb"(?<!\S)--?%s[= \t]+(%s)(?![\w.])" % (name, option.value.raw))
-    found = [(file, text, match) for file, text in files_read(plan, job, b".sh") for match in said.finditer(text)]
+    spelled = re.compile(rb"(?<!\S)--?%s[= \t]+(%s)(?![\w.])" % (name, option.value.raw))
+    places = [(file, text, match) for file, text in files_read(plan, job, b".sh") for match in spelled.finditer(text)]
     return tuple(
-        line_of_file(file, text, Span(*match.span(1)), new) for file, text, match in found[:1] if not found[1:]
+        line_of_file(file, text, Span(*match.span(1)), new) for file, text, match in places[:1] if not places[1:]
     )
 
 

@@ -94,15 +94,15 @@ def absent(lines: Sequence[Line]) -> list[Line]:
         if ("NTASKS" in line.words or "ntasks" in line.words or "NPROCS" in line.words)
         and (match := _TASKS.search(line.words))
     )
-    told, match = next(named, (None, None))
-    if told is None or match is None:
+    tasks_line, match = next(named, (None, None))
+    if tasks_line is None or match is None:
         return []
     members = list(_members(lines))
     tasks, world = int(match["tasks"]), max((member.world for member in members), default=0)
     seen = {member.rank for member in members if member.world == world}
     if not tasks < world or len(seen) > tasks or any(_STARTS.search(line.words) for line in lines):
         return []
-    return [told, next(member.line for member in members if member.world == world)]
+    return [tasks_line, next(member.line for member in members if member.world == world)]
 
 
 def _members(lines: Iterable[Line]) -> Iterator[Member]:

@@ -40,7 +40,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         if own not in TABLES or not foreign(link.argv[0].raw, link.around) or not _is_the_modules(link, job):
             continue
         odd = [option for option in link.options if not _takes(own, option)]
-        owner = next((other for other in TABLES if odd and other != own and all(_takes(other, one) for one in odd)), "")
+        owner = next(
+            (other for other in TABLES if odd and other != own and all(_takes(other, option) for option in odd)), ""
+        )
         if owner:
             fix = _in_words_of(own, link, odd, job)
             says = "%s does not take %s, an option of %s" % (_SHOWN[own], odd[0].spelling.decode(), _SHOWN[owner])
@@ -66,14 +68,14 @@ def _in_words_of(own: str, link: Link, odd: List[Option], job: Job) -> Optional[
     """Say ranks a node and variables in the words of the mpirun that is there; all of it, or nothing."""
     edits: List[Edit] = []
     for option in odd:
-        words = _said(own, option, job)
+        words = _same(own, option, job)
         if option.span is None or words is None:
             return None
         edits += [Edit(option.span, words, "MPL334")] if words else drop(job.source, option, "MPL334") or []
     return Fix(tuple(edits), Safety.ASK, "say it in the words of %s" % _SHOWN[own]) if edits else None
 
 
-def _said(own: str, option: Option, job: Job) -> Optional[bytes]:
+def _same(own: str, option: Option, job: Job) -> Optional[bytes]:
     """Return what says the same there: b"" where nothing has to, None where that is not known."""
     value = option.value.raw if option.value is not None else b""
     if own == "openmpi":

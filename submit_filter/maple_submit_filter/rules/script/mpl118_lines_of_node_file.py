@@ -37,9 +37,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if lines < 2 or b"PBS_NODEFILE" not in job.source or counted or _EVERY_LINE.search(job.source):
         return
     for name, spans in plan.assigned.items():
-        found = [match for span in spans for match in [_COUNTS.search(job.source, span.start, span.end)] if match]
-        if found and re.search(_NODES % re.escape(name), job.source):
-            for match in found:
+        counts = [match for span in spans for match in [_COUNTS.search(job.source, span.start, span.end)] if match]
+        if counts and re.search(_NODES % re.escape(name), job.source):
+            for match in counts:
                 edit = Edit(Span(*match.span()), b"sort -u $PBS_NODEFILE | wc -l", "MPL118")
                 says = "%s counts the lines of the node file, which names each node %d times" % (name.decode(), lines)
                 yield Finding("MPL118", says, edit.span, fixes=(Fix((edit,), Safety.ASK, "count each node once"),),
