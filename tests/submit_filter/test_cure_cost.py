@@ -38,6 +38,13 @@ def test_what_is_done_unasked_is_ordered_and_offers_are_not() -> None:
     """Ways that say the same stay together, as their rule has them; which offer is meant is another question."""
     dear, cheap = fix(LAUNCHER, b"bash -c 'exec torchrun'", "dear"), fix(COUNT, b"3", "cheap")
     again = fix(COUNT, b"33", "dear")
-    assert plainest_first((dear, again, cheap), SOURCE) == [cheap, dear, again]
+    assert plainest_first((dear, again, cheap), SOURCE, ASSIGNED) == [cheap, dear, again]
     offers = tuple(one._replace(safety=Safety.ASK) for one in (dear, cheap))
-    assert plainest_first(offers, SOURCE) == list(offers)
+    assert plainest_first(offers, SOURCE, ASSIGNED) == list(offers)
+
+
+def test_of_two_without_a_shell_the_shorter_comes_first() -> None:
+    """And a shell in between comes behind any number of characters."""
+    short, long = fix(COUNT, b"3", "short"), fix(LAUNCHER, b"torchrun " + b"--a=1 " * 15, "long")
+    wrapped = fix(LAUNCHER, b"sh -c 'torchrun'", "wrapped")
+    assert plainest_first((wrapped, long, short), SOURCE, ASSIGNED) == [short, long, wrapped]

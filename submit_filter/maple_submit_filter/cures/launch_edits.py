@@ -6,6 +6,7 @@ anything is not decided here: the plan is made again and must hold.
 
 from __future__ import annotations
 
+import re
 from typing import List, Optional, Sequence, Tuple
 
 from ..launchers.grammar import place
@@ -17,6 +18,15 @@ from ..types.launch_plan import Allocation, LaunchPlan, Link, Option, Step
 from ..types.text import Text
 
 Edits = Optional[List[Edit]]
+_ALIKE = re.compile(rb"(?:[\w./=:,@%+ \t-]|\\\n|\$\{?\w+\}?|\"(?:[\w./=:,@%+-]|\$\{?\w+\}?)*\")+")
+_FIRST = re.compile(
+    rb"^[ \t]*(?:export[ \t]+)?(\w+)=\"?(?:\$\(|`)(?:scontrol show hostnames?\b[^`()\n|]*\|[ \t]*head -n? ?-?1"
+    rb"|head -n? ?-?1 \"?\$\{?PBS_NODEFILE\}?\"?)(?:\)|`)([\w.-]*)\"?[ \t]*(?:\n|\Z)",
+    re.MULTILINE,
+)
+_BARE = re.compile(rb"[ \t]+\$\{?\w+\}?(?=\s)")
+_VARIABLE = re.compile(rb"\$\{?(\w+)")
+_EXPORTED = re.compile(rb"^[ \t]*export[ \t]+(.*)", re.MULTILINE)
 _CONTAINERS = (b"apptainer", b"singularity", b"shifter", b"podman", b"podman-hpc", b"sarus", b"enroot", b"ch-run")
 
 
@@ -180,11 +190,12 @@ def srun_words(plan: LaunchPlan, nodes: int) -> bytes:
     return words + (b" --cpus-per-task=%d" % cpus if cpus else b"")
 
 
-def in_task(source: bytes, link: Link, name: str, spelling: bytes, value: bytes, why: str) -> Edits:
+def in_task(source: bytes, step: Step, link: Link, name: str, spelling: bytes, value: bytes, why: str) -> Edits:
     """Have an option of a launcher expanded in the task and not in the batch shell.
 
-    `LAUNCHER --node_rank=$SLURM_NODEID MORE` becomes `bash -c 'exec LAUNCHER --node_rank="$SLURM_NODEID" "$@"' bash
-    MORE`: every other word is still expanded where it was.
+    `LAUNCHER --node_rank=$SLURM_NODEID MORE` becomes `bash -c 'LAUNCHER --node_rank=$SLURM_NODEID MORE'` where MORE
+    means the same there, else `bash -c 'exec LAUNCHER --node_rank="$SLURM_NODEID" "$@"' bash MORE`: every other word is
+    still expanded where it was.
     """
     option = link.option(name)
     if link.name_span is None or (option is not None and option.span is None):
@@ -193,12 +204,57 @@ def in_task(source: bytes, link: Link, name: str, spelling: bytes, value: bytes,
     if any(byte in launcher for byte in b"'\"$\n\\"):
         return None
     spelling = option.spelling if option is not None and option.spelling.startswith(b"--") else spelling
+    option = _with_its_word(option, source)
+    covered = option.span if option is not None else None
+    end = _alike_in_task(source, step, link.name_span.start, covered)
+    if end is not None:
+        at = option.span if option is not None and option.span is not None else None
+        said = spelling + b"=" + value
+        return [
+            Edit(Span(link.name_span.start, link.name_span.start), b"bash -c '", why),
+            Edit(at, said, why)
+            if at is not None
+            else Edit(Span(link.name_span.end, link.name_span.end), b" " + said, why),
+            Edit(Span(end, end), b"'", why),
+        ]
     spelled = spelling + b'="' + value + b'"'
     edits = [Edit(link.name_span, b"bash -c 'exec " + launcher + b" " + spelled + b' "$@"\' bash', why)]
     if option is None:
         return edits
     dropped = drop(source, option, why)
     return edits + dropped if dropped is not None else None
+
+
+def _with_its_word(option: Optional[Option], source: bytes) -> Optional[Option]:
+    """Return an option with the bare variable behind it, which is empty here and so no word: it was to be its value."""
+    if option is None or option.span is None or b"=" in source[option.span.start : option.span.end]:
+        return option
+    behind = _BARE.match(source, option.span.end)
+    alone = behind is not None and source[option.span.start : option.span.end] == option.spelling
+    return option._replace(span=Span(option.span.start, behind.end())) if alone and behind is not None else option
+
+
+def _alike_in_task(source: bytes, step: Step, start: int, covered: Optional[Span] = None) -> Optional[int]:
+    """Return where the words of a command end, if a shell of the task's own reads them as the batch shell does.
+
+    They hold no quote that would end the text, and no variable but what the scheduler or an `export` gives the tasks.
+    *covered*: an option that is written anew.
+    """
+    from ..play.availability import TASK, VARIABLES
+
+    spans = step.program_spans
+    if not spans or any(span is None for span in spans) or start < step.span.start:
+        return None
+    end = max(span.end for span in spans if span is not None)
+    text = source[start:end]
+    if covered is not None and start <= covered.start and covered.end <= end:
+        text = source[start : covered.start] + source[covered.end : end]
+    before = source[source.rfind(b"\n", 0, start) + 1 : start]
+    if not _ALIKE.fullmatch(text) or b"'" in before or b'"' in before or end > step.span.end:
+        return None
+    exported = b" ".join(_EXPORTED.findall(source)).replace(b"=", b" ").split()
+    names = _VARIABLE.findall(text)
+    return end if all(name in exported or TASK in VARIABLES.get(name, ()) for name in names) else None
 
 
 def task_value(span: Span, variable: bytes, why: str) -> Tuple[List[Edit], ...]:
@@ -214,12 +270,20 @@ def later(texts: Sequence[Optional[Text]], source: bytes, why: str) -> List[Edit
     return [Edit(Span(start, start), b"\\", why) for start in starts]
 
 
-def exec_in_task(source: bytes, at: Optional[Span], settings: Sequence[bytes], why: str) -> Edits:
-    """Have variables set in the task, in front of a program: `bash -c 'export RANK=$SLURM_PROCID; exec "$@"' bash`."""
+def exec_in_task(source: bytes, step: Step, settings: Sequence[bytes], why: str) -> Edits:
+    """Have variables set in the task, in front of a program: `bash -c 'RANK=$SLURM_PROCID python train.py'`.
+
+    Where the program's words would mean something else there they stay where they are:
+    `bash -c 'export RANK=$SLURM_PROCID; exec "$@"' bash python train.py $ARGS`.
+    """
+    at = step.program_span
     if at is None:
         return None
+    here, end = Span(at.start, at.start), _alike_in_task(source, step, at.start)
+    if end is not None:
+        return [Edit(here, b"bash -c '" + b" ".join(settings) + b" ", why), Edit(Span(end, end), b"'", why)]
     words = b"bash -c 'export " + b" ".join(settings) + b'; exec "$@"\' bash '
-    return [Edit(Span(at.start, at.start), words, why)]
+    return [Edit(here, words, why)]
 
 
 def exported(plan: LaunchPlan, names: Sequence[bytes], why: str) -> Edits:
@@ -250,7 +314,20 @@ def replacements(text: Optional[Text], news: Sequence[bytes], why: str, source: 
 
 def first_node_fixes(text: Optional[Text], site: Site, why: str, source: bytes) -> Tuple[Fix, ...]:
     """Return fixes that make the job's first node the master, where *text* names another."""
-    return as_first_node(replacements(text, first_node(site), why, source))
+    return as_first_node(replacements(text, first_words(text, site, source), why, source))
+
+
+def first_words(text: Optional[Text], site: Site, source: bytes) -> Tuple[bytes, ...]:
+    """Return shell words for the job's first node: the script's own variable where one holds it, then the site's."""
+    span = text.written() if text is not None else None
+    return (*(own_first_node(site, source, span.start) if span is not None else ()), *first_node(site))
+
+
+def own_first_node(site: Site, source: bytes, before: int) -> Tuple[bytes, ...]:
+    """Return the variable that a script has set to the job's first node in front of a place, if there is one."""
+    suffix = site.node_name_suffix.encode() if site.scheduler == "slurm" else b""
+    found = [match for match in _FIRST.finditer(source, 0, before) if match.group(2) == suffix]
+    return (b"$" + found[-1].group(1),) if found else ()
 
 
 def as_first_node(ways: Sequence[List[Edit]]) -> Tuple[Fix, ...]:
@@ -260,8 +337,6 @@ def as_first_node(ways: Sequence[List[Edit]]) -> Tuple[Fix, ...]:
 
 def counted_hosts(plan: LaunchPlan, source: bytes, why: str) -> List[Edit]:
     """Count the hosts of PBS_NODEFILE where the script counts its lines, of which each host may have several."""
-    import re  # few scripts need it
-
     edits = []
     for spans in plan.assigned.values():
         for span in spans:

@@ -2,7 +2,8 @@
 
 Of cures that are proven and leave all as it was meant, the plainest is taken. A
 cost counts characters. What a person of the site would not have written is dear: a shell of its own around a command,
-a number that a variable of the script already holds, a line that no terminal shows whole.
+a number that a variable of the script already holds, a line that no terminal shows whole, a request whose numbers the
+script reads again for something else.
 
 An offer may ask for less where that is the one thing that it is about. Beside other changes it would be taken with
 them, by somebody who reads the first line.
@@ -20,12 +21,14 @@ from ..types.edits import Edit, Fix, Safety, Span
 from ..types.job import Job
 
 WIDEST = 120  # columns of a line that still reads at one glance
-_LEVEL, _LITERAL, _WIDE = 60, 20, 40  # characters that each is worth
+_LEVEL, _LITERAL, _WIDE, _READ = 60, 20, 40, 120  # characters that each is worth
+_READS = re.compile(rb"\$\{?SLURM_(?:NTASKS(?:_PER_NODE)?|NPROCS|TASKS_PER_NODE|CPUS_PER_TASK)\b")
 _SHELL = re.compile(rb"\b(?:ba)?sh -c\b|\\\$")
 _NUMBER = re.compile(rb"(?<![\w.$-])\d{1,6}(?![\w.])")
 _DIRECTIVES = (b"#SBATCH", b"#PBS")  # no variable is expanded there
 _MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
 Assigned = Mapping[bytes, Tuple[Span, ...]]
+Price = Tuple[int, int]
 
 
 def cost(fix: Fix, source: bytes, assigned: Assigned) -> int:
@@ -43,6 +46,11 @@ def shells(fix: Fix, source: bytes) -> int:
     return sum(_levels(edit, source[edit.span.start : edit.span.end]) for edit in fix.edits)
 
 
+def price(fix: Fix, source: bytes, assigned: Assigned) -> Price:
+    """Return what a fix is held against others by: no shell in between comes before any number of characters."""
+    return shells(fix, source), cost(fix, source, assigned)
+
+
 def _levels(edit: Edit, old: bytes) -> int:
     return max(len(_SHELL.findall(edit.new)) - len(_SHELL.findall(old)), 0)
 
@@ -50,8 +58,10 @@ def _levels(edit: Edit, old: bytes) -> int:
 def _of_edit(edit: Edit, source: bytes, held: "set[bytes]") -> int:
     old = source[edit.span.start : edit.span.end]
     line = source[source.rfind(b"\n", 0, edit.span.start) + 1 : edit.span.end].lstrip()
-    literals = 0 if line.startswith(_DIRECTIVES) else sum(number in held for number in _NUMBER.findall(edit.new))
-    return len(edit.new) + len(old) + _LEVEL * _levels(edit, old) + _LITERAL * literals + _WIDE * _is_wide(edit, source)
+    asked = line.startswith(_DIRECTIVES)
+    literals = 0 if asked else sum(number in held for number in _NUMBER.findall(edit.new))
+    dear = _LEVEL * _levels(edit, old) + _LITERAL * literals + _WIDE * _is_wide(edit, source)
+    return len(edit.new) + len(old) + dear + _READ * (asked and _READS.search(source) is not None)
 
 
 def _is_wide(edit: Edit, source: bytes) -> int:
@@ -61,18 +71,17 @@ def _is_wide(edit: Edit, source: bytes) -> int:
     return int(before <= WIDEST < before + len(edit.new) - (edit.span.end - edit.span.start))
 
 
-def plainest_first(fixes: Iterable[Fix], source: bytes) -> List[Fix]:
-    """Return fixes with what is done unasked ordered by the shells that it puts in between, fewest first.
+def plainest_first(fixes: Iterable[Fix], source: bytes, assigned: Assigned) -> List[Fix]:
+    """Return fixes with what is done unasked in the order of their price, so that the first that is proven is plainest.
 
-    Each of them costs a play of the script, so beyond that they stay as their rule has them, and what is proven is
-    chosen by its cost. Offers stay as they are: which is meant is no question of words. Ways that say the same stay
-    together: the likeliest stands first, and what it puts in between counts for all.
+    Each of them costs a play of the script. Offers stay as they are: which is meant is no question of words. Ways that
+    say the same stay together: the likeliest stands first, and what it costs counts for all.
     """
     out: List[Fix] = []
     for safety, run in groupby(fixes, key=lambda fix: fix.safety):
         alike = [list(group) for _, group in groupby(run, key=lambda fix: fix.says)]
         if safety == Safety.SAFE:
-            alike.sort(key=lambda group: shells(group[0], source))
+            alike.sort(key=lambda group: price(group[0], source, assigned))
         out += [fix for group in alike for fix in group]
     return out
 

@@ -19,7 +19,7 @@ from ..types.edits import Conflict, Fix, Safety, apply, apply_argv, written
 from ..types.findings import Finding
 from ..types.job import Job, line_of
 from ..types.launch_plan import Group, LaunchPlan, Step
-from .cost import cost, plainest_first
+from .cost import Price, plainest_first, price
 
 MOST_ROUNDS = 6
 AS_NUMBERS = ", with the counts that would change written as numbers"
@@ -129,9 +129,9 @@ def _of_finding(
     seen: Set[Submitted],
 ) -> Optional[Taken]:
     """Return the best of a finding's fixes of one safety: the plainest; of those that say the same, the first."""
-    cures: List[Tuple[Tuple[int, int, int, int], Fix, State]] = []
-    plain = plainest_first(finding.fixes, state.job.source)
-    fixes = (way for fix in plain for way in ways(fix, state.plan, state.job))
+    cures: List[Tuple[Tuple[int, int, Price, int], Fix, State]] = []
+    ordered = plainest_first(finding.fixes, state.job.source, state.plan.assigned)
+    fixes = (way for fix in ordered for way in ways(fix, state.plan, state.job))
     for order, fix in enumerate(fixes):
         if fix.safety != safety or any(
             fix.says == other.says and not _its_doing(other, state, later) for _, other, later in cures
@@ -143,11 +143,11 @@ def _of_finding(
             held.append((finding.code, why + ": " + fix.says))
             continue
         fix, after, losses = _keeping_worlds(fix, after, state, start, again)
-        price = cost(fix, state.job.source, state.plan.assigned)
-        rank = (len(after.proven()), len(losses) + _asks_otherwise(start, after), order, price)
+        plain = price(fix, state.job.source, state.plan.assigned) if safety == Safety.SAFE else (0, 0)
+        rank = (len(after.proven()), len(losses) + _asks_otherwise(start, after), plain, order)
         cures.append((rank, fix, after))
-        if rank[:2] == (0, 0):
-            break  # no later one can do better
+        if rank[:2] == (0, 0) and not fix.says.endswith(AS_NUMBERS):
+            break  # no later one can do better: the plainest are tried first
     if not cures:
         return None
     _, fix, after = min(cures, key=lambda cure: cure[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Iterator, List, Optional
 
-from ...cures.launch_edits import as_first_node, as_offers, put, replacements
+from ...cures.launch_edits import as_first_node, as_offers, first_words, put, replacements
 from ...launchers.rank_words import first_node
 from ...launchers.registry import AGENTS
 from ...plan import breach_kinds
@@ -84,7 +84,7 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     address = master.raw.decode("ascii", "replace") if master is not None and master.raw else "its own address"
     nodes = breach.numbers.get("nnodes") or breach.numbers.get("nodes")
     says = "the master address of a run on %s nodes is %s, which means each node itself" % (nodes, address)
-    ways = replacements(master, first_node(site), "MPL501", job.source) + _by_option(step, site)
+    ways = replacements(master, first_words(master, site, job.source), "MPL501", job.source) + _by_option(step, site)
     sure = (
         breach.kind == breach_kinds.MASTER_LOCAL
     )  # else nobody knows on which nodes the ranks run, only that one has not the GPUs

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+import re
+from typing import Iterator, List, Optional
 
 from ...cures.launch_edits import pointed_at, replacements
 from ...plan import breach_kinds
 from ...site.facts import Site
-from ...types.edits import Fix, Safety
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
+from ...types.text import Text
 from .. import rule
 
 _BY_JOB = b"$((20000 + $SLURM_JOB_ID % 20000))"  # the dollar is what says that a shell expands it
 _USUAL = b"29500"
+_DRAWN = re.compile(rb"\$\(\([^()]*?\$?\b(RANDOM|SLURM_(?:PROCID|LOCALID|NODEID))\b *% *\d+[^()]*\)\)")
 
 
 @rule("MPL509", "each node uses another port")
@@ -28,13 +31,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == breach_kinds.PORT_DIFFERS:
-                yield _finding(step, breach, job)
+                yield _finding(step, breach, plan, job)
 
 
-def _finding(step: Step, breach: Breach, job: Job) -> Finding:
+def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     port = breach.texts.get("port")
     new = _USUAL if job.submission.scheduler == "pbs" else _BY_JOB
-    ways = replacements(port, (new,), "MPL509", job.source)
+    ways = _drawn_by_job(port, step, plan, job) + replacements(port, (new,), "MPL509", job.source)
     fixes = tuple(Fix(tuple(edits), Safety.SAFE, "use one port for all nodes") for edits in ways)
     return Finding(
         "MPL509",
@@ -44,3 +47,13 @@ def _finding(step: Step, breach: Breach, job: Job) -> Finding:
         fixes=fixes,
         help="choose the port once, in the batch script, and export it",
     )
+
+
+def _drawn_by_job(port: Optional[Text], step: Step, plan: LaunchPlan, job: Job) -> List[List[Edit]]:
+    """Have the user's own sum begin with the job's number where it begins with one that each task has for itself."""
+    at = port.written() if port is not None else None
+    if at is None or job.submission.scheduler == "pbs":
+        return []
+    spans = [at, *(span for spans in plan.assigned.values() for span in spans if step.span.start <= span.start)]
+    drawn = [match for span in spans for match in _DRAWN.finditer(job.source, *span)]
+    return [[Edit(Span(*drawn[0].span(1)), b"SLURM_JOB_ID", "MPL509")]] if len(drawn) == 1 else []

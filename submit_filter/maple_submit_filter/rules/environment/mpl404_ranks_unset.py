@@ -48,7 +48,7 @@ def _set(lost: List[bytes], step: Step, job: Job, site: Site) -> Tuple[Fix, ...]
     if not own or not all(own.get(name) for name in lost):
         return ()
     assignments = [name + b"=$" + own[name] for name in lost]
-    edits = exec_in_task(job.source, step.program_span, assignments, "MPL404")
+    edits = exec_in_task(job.source, step, assignments, "MPL404")
     return (Fix(tuple(edits), Safety.ASK, "set %s in each task" % ", ".join(map(bytes.decode, lost))),) if edits else ()
 
 

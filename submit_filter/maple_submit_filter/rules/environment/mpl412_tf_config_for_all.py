@@ -47,5 +47,5 @@ def _in_task(step: Step, match: "re.Match[bytes]", site: Site, source: bytes) ->
         return None
     old = match.group().replace(b'"', b'\\"')
     new = old[: len(old) - len(match.group(2))] + b"$" + words.rank
-    edits = exec_in_task(source, step.program_span, (b'TF_CONFIG="${TF_CONFIG/%s/%s}"' % (old, new),), "MPL412")
+    edits = exec_in_task(source, step, (b'TF_CONFIG="${TF_CONFIG/%s/%s}"' % (old, new),), "MPL412")
     return Fix(tuple(edits), Safety.ASK, "each task puts its own number in") if edits else None

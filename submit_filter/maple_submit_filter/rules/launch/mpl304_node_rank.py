@@ -17,6 +17,7 @@ from ...types.launch_plan import Breach, LaunchPlan, Link, Option, Step
 from .. import rule
 
 EACH = "each node gets its own node rank"
+MET = "use the c10d rendezvous, which assigns the node ranks"
 
 
 @rule("MPL304", "every node is told the same node rank")
@@ -78,12 +79,16 @@ def _fixes(step: Step, link: Link, job: Job, site: Site) -> Iterator[Fix]:
     if link.name == "accelerate" and static is not None and static.value is not None and static.value.raw == b"static":
         met_there = change(static, b"c10d", "MPL304")
         if met_there:
-            yield Fix(tuple(met_there), Safety.SAFE, "use the c10d rendezvous, which assigns the node ranks")
+            yield Fix(tuple(met_there), Safety.SAFE, MET)
     counts = _order_counts(step, link, job.source)
+    if link.name == "accelerate" and static is None and not counts and link.option("same-network") is None:
+        met_there = _met_by_accelerate(link)
+        if met_there:
+            yield Fix(tuple(met_there), Safety.SAFE, MET)
     met = (None if counts else _plainly(step, link, site, job.source)) or _by_meeting(link, job.source)
     if met:
         # Where the order of the nodes counts, it is the last resort, and no plainer way to say the same.
-        says = EACH if counts else "use the c10d rendezvous, which assigns the node ranks"
+        says = EACH if counts else MET
         yield Fix(tuple(met), Safety.SAFE, says)
 
 
@@ -98,7 +103,7 @@ def _ways(step: Step, link: Link, variable: bytes, job: Job) -> List[Edits]:
     if option is not None and option.span is None:
         return ways
     own_shell = in_task(
-        job.source, link, AGENTS[name].node_rank, AGENTS[name].spelled_node_rank, b"$" + variable, "MPL304"
+        job.source, step, link, AGENTS[name].node_rank, AGENTS[name].spelled_node_rank, b"$" + variable, "MPL304"
     )
     at = option.span if option is not None else link.name_span
     return [*ways, own_shell] if _in_a_text(step, at, job.source) else [own_shell, *ways]
@@ -153,6 +158,17 @@ def _plainly(step: Step, link: Link, site: Site, source: bytes) -> Optional[List
     changes = [(master, backend if port is not None else backend + b" " + endpoint), (port, endpoint)]
     changes.append((rank, dashes + b"id=" + job_id(site)))
     return [Edit(option.span, words, "MPL304") for option, words in changes if option is not None and option.span]
+
+
+def _met_by_accelerate(link: Link) -> Optional[List[Edit]]:
+    """Have accelerate's agents meet at the address that they are told, which is in static words its master's.
+
+    It wants a machine rank even so (accelerate 1.2 converts it before it looks at the backend).
+    """
+    if link.option("main-process-ip") is None or link.options_at is None:
+        return None
+    rank = b"" if link.option("machine-rank") is not None else b" --machine_rank=0"
+    return [Edit(Span(link.options_at, link.options_at), rank + b" --rdzv_backend=c10d", "MPL304")]
 
 
 def _written(option: Option, source: bytes) -> bytes:

@@ -104,4 +104,4 @@ def _ways(step: Step, breach: Breach, job: Job, words: RankWords) -> Iterator[Op
     own = [b"RANK=$" + words.rank]
     if "local-text" in breach.texts:
         own.append(b"LOCAL_RANK=$" + words.local)
-    yield exec_in_task(job.source, step.program_span, own, "MPL305")
+    yield exec_in_task(job.source, step, own, "MPL305")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator, Optional, Tuple
 
-from ...cures.launch_edits import drop, put
+from ...cures.launch_edits import drop, own_first_node, put
 from ...launchers.rank_words import first_node, job_id
 from ...launchers.registry import AGENTS
 from ...site.facts import Site
@@ -48,9 +48,10 @@ def _together(step: Step, link: Link, job: Job, site: Site) -> Tuple[Fix, ...]:
     option = link.option("standalone")
     alone = drop(job.source, option, "MPL309") if option is not None else None
     fixes = []
-    for first in first_node(site):
+    own = own_first_node(site, job.source, step.span.start)
+    for first in (*own, *first_node(site)):
         options = (("nnodes", b"%d" % (step.nodes or 0)), ("rdzv-backend", b"c10d"), ("rdzv-id", job_id(site)),
-                ("rdzv-endpoint", b'"' + first + b':29500"'))  # fmt: skip
+                ("rdzv-endpoint", first + b":29500" if first in own else b'"' + first + b':29500"'))  # fmt: skip
         edits = put(link, options, "MPL309")
         if edits is not None and alone is not None:
             fixes.append(Fix((*alone, *edits), Safety.ASK, "one world of %d nodes" % (step.nodes or 0)))

@@ -49,7 +49,7 @@ def _of_step(given: Given, step: Step) -> list[Edit]:
         return []
     if not (words.rank and words.local and words.tasks) or context(texts(source), at.start) is not None:
         return []
-    return launch_edits.exec_in_task(source, at, _settings(words), "ranks-of-tasks") or []
+    return launch_edits.exec_in_task(source, step, _settings(words), "ranks-of-tasks") or []
 
 
 def _is_python(step: Step) -> bool:
