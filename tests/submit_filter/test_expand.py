@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from maple_submit_filter.play.expansion import _trim, matches
 
 from tests.submit_filter.played import by_bash, captured
 
@@ -126,3 +127,16 @@ def test_a_value_remembers_where_it_stands() -> None:
     word = captured(source)[0][0]
     assert word.slice(4).span() == (2, 4)
     assert word.slice(4).written() == (source.index(b"$N"), len(source))
+
+
+@given(st.text("ab.*?[]", max_size=6), st.text("abc.*[", max_size=8), st.sampled_from(["#", "##", "%", "%%"]))
+@settings(max_examples=600, deadline=None)
+def test_what_is_cut_off_is_what_matches(pattern: str, value: str, op: str) -> None:
+    """The shortest prefix or suffix, or the longest, tried one after the other."""
+    raw, lengths = value.encode(), range(len(value) + 1)
+    fits = [
+        size for size in lengths if matches(raw[:size] if op[0] == "#" else raw[len(raw) - size :], pattern.encode())
+    ]
+    gone = (min if len(op) == 1 else max)(fits, default=0)
+    left = (gone, len(raw)) if op[0] == "#" else (0, len(raw) - gone)
+    assert _trim(op.encode(), raw, pattern.encode()) == left

@@ -123,3 +123,12 @@ def test_a_line_of_another_file_is_shown_with_what_the_variable_s_reader_takes(n
     files = {b"env.sh": b"export %s=lo\n" % name, b"/work/env.sh": b"export %s=lo\n" % name}
     found = [one for one in decide(submitted(source), GENERIC_SLURM, files.get).findings if one.code == "MPL511"]
     assert len(found) == 1 and (new.decode() in repr(found[0].elsewhere) if new else not found[0].elsewhere)
+
+
+@pytest.mark.parametrize("line", ["echo ${A[@]}", "B=(${A[@]})", "for i in ${A[@]}; do :; done"])
+def test_what_a_list_becomes_again_and_again_counts_like_commands(line: str) -> None:
+    """Thousands of elements on thousands of lines would take a minute; the script is too long then, and says so."""
+    source = "#!/bin/bash\nA=()\n" + f"A+=(--option); {line}\n" * 2000 + "srun ./a.out\n"
+    decided = decide(submitted(source.encode()), GENERIC_SLURM, None)
+    assert decided.plan is not None
+    assert [why for _, why in decided.plan.unread] == ["the script is too long to analyse"]

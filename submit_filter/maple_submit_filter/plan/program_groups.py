@@ -175,7 +175,8 @@ def _said_world(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
     """Return whether the script says a larger world than the tasks of its one launch, whose ranks nobody can read."""
     size = number(starts[0].environment.get(b"WORLD_SIZE"))
     tasks = shape.tasks if shape is not None else None
-    alone = len({start.trail.key for start in scene.starts}) == 1 and not starts[0].trail.background
+    key, background = starts[0].trail.key, starts[0].trail.background
+    alone = not background and all(start.trail.key == key for start in scene.starts)
     if size is None or tasks is None or size <= tasks or not alone or scene.strangers or scene.other_jobs:
         return ()
     if not all(start.python for start in starts) or b"RANK" not in starts[0].missing:

@@ -24,6 +24,7 @@ _NODE_NAME = re.compile(rb"\0name:(\d+)\0")
 _BRACE = re.compile(rb"^([^{}]*)\{([^{}]*)\}([^{}]*)$")
 
 
+_ANY = frozenset(b"*?")
 _CUTS = (b"%", b"%%", b"#", b"##", b"/", b"//", b"substring", b"cut")
 
 
@@ -470,11 +471,17 @@ def matches(raw: bytes, pattern: bytes) -> bool:
 def _trim(op: bytes, raw: bytes, pattern: bytes) -> Tuple[int, int]:
     """Return which bytes are left after removing a prefix or suffix."""
     size = len(raw)
+    if b"[" not in pattern and any(byte not in raw for byte in set(pattern) - _ANY):
+        return 0, size
     front = op[:1] == b"#"
+    try:
+        regex = re.compile(pattern_regex(pattern), re.DOTALL)
+    except re.error:
+        regex = re.compile(re.escape(pattern))
     lengths = range(size + 1) if len(op) == 1 else range(size, -1, -1)
     for length in lengths:
-        part = raw[:length] if front else raw[size - length :]
-        if matches(part, pattern):
+        low, high = (0, length) if front else (size - length, size)
+        if regex.fullmatch(raw, low, high):
             return (length, size) if front else (0, size - length)
     return 0, size
 

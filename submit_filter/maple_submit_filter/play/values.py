@@ -17,6 +17,7 @@ from ..bash.nodes import (
     Program,
     Redirect,
     Simple,
+    Word,
 )
 from ..bash.parser import parse
 from ..bash.questions import first, first_words, read_from, single
@@ -25,7 +26,7 @@ from ..types.text import EMPTY, Text, join, number, plain
 from . import arithmetic, outputs
 from .expansion import arith, separators, split, word, words
 from .image import started
-from .scene import BYTES_OF_A_COMMAND, MOST_COMMANDS, Scene
+from .scene import BYTES_OF_A_COMMAND, MOST_COMMANDS, WORDS_OF_A_COMMAND, Scene
 from .shell_state import MOST_BYTES, Place, Shell, Variable, bounded, joined, open_value
 
 COUNTED = re.compile(
@@ -60,6 +61,12 @@ class Values:
         if not BRIEF.issuperset(first_words(part.body) or [b"?"]):
             self.scene.beside.clear()
         return self._unknown(part.span.start, shell, not single(part.body))
+
+    def words(self, many: Sequence[Word], shell: Shell) -> List[Text]:
+        """Return the fields that words become; thousands of them take their time, and count like commands."""
+        texts = words(shell, many, self.substitute)
+        self.scene.commands += len(texts) // WORDS_OF_A_COMMAND
+        return texts
 
     def _unknown(self, position: int, shell: Shell, opened: bool) -> Text:
         shell.place_named()
@@ -147,7 +154,7 @@ class Values:
         return self.output(loop.body, shell)
 
     def _simple_output(self, simple: Simple, shell: Shell, given: Optional[Text]) -> Optional[Text]:
-        argv = words(shell, simple.words, self.substitute)
+        argv = self.words(simple.words, shell)
         for assignment in simple.assignments:
             self.assign(assignment, shell)
         if not argv:
@@ -236,7 +243,7 @@ class Values:
         name = assignment.name
         self.remember(name, assignment.span, shell)
         if assignment.array is not None:
-            texts = tuple(words(shell, assignment.array, self.substitute))
+            texts = tuple(self.words(assignment.array, shell))
             before = shell.get(name).texts() if assignment.append else ()
             shell.variables[name] = Variable(None, bounded(before + texts, name))
             return
@@ -268,7 +275,7 @@ class Values:
     def rounds(self, loop: Loop, shell: Shell) -> Optional[List[Text]]:
         """Return the values a `for` goes through, or None when they are not known."""
         if loop.kind == b"for":
-            texts = words(shell, loop.words, self.substitute) if loop.words is not None else list(shell.positional)
+            texts = self.words(loop.words, shell) if loop.words is not None else list(shell.positional)
             return None if any(text.open for text in texts) else texts
         if loop.kind != b"cfor":
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from typing import Dict, Iterator, List, Optional, Tuple
 
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
@@ -33,19 +33,28 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if b"OVERLAP" in job.source:
         return
-    for at, held in enumerate(plan.steps):
-        if not held.background or held.maybe or not _wants_it(held, plan):
+    for held, step in _waiting(plan):
+        says = "this step gets the job's CPUs and GPUs when the one in the background on line %d ends" % held.line
+        fix = _beside(held)
+        yield Finding("MPL316", says, step.span, fixes=(fix,) if fix is not None else (),
+                      help="if that one goes on for long, start it by srun --overlap")  # fmt: skip
+
+
+def _waiting(plan: LaunchPlan) -> List[Tuple[Step, Step]]:
+    """Return steps in the background, each with the next of its phase that waits for it."""
+    found: List[Tuple[Step, Step]] = []
+    any_nodes: Dict[int, Step] = {}  # the next step of a phase
+    all_nodes: Dict[int, Step] = {}  # and the next that surely has all nodes of the job
+    for step in reversed(plan.steps):
+        if not _wants_it(step, plan):
             continue
-        for step in plan.steps[at + 1 :]:
-            meets = _has_all(held, plan) or _has_all(step, plan)
-            if step.phase == held.phase and meets and _wants_it(step, plan):
-                says = (
-                    "this step gets the job's CPUs and GPUs when the one in the background on line %d ends" % held.line
-                )
-                fix = _beside(held)
-                yield Finding("MPL316", says, step.span, fixes=(fix,) if fix is not None else (),
-                              help="if that one goes on for long, start it by srun --overlap")  # fmt: skip
-                break
+        later = (any_nodes if _has_all(step, plan) else all_nodes).get(step.phase)
+        if step.background and not step.maybe and later is not None:
+            found.append((step, later))
+        any_nodes[step.phase] = step
+        if _has_all(step, plan):
+            all_nodes[step.phase] = step
+    return found[::-1]
 
 
 def _beside(held: Step) -> Optional[Fix]:
