@@ -15,7 +15,7 @@ from maple_agents.ask.sites.files import parse
 from tests.daemon.site_init_truth import facts, has_gres
 from tests.lab import Lab
 from tests.lab.shape import GPU4, WHOLE_NODE3, NodeGroup, PartitionShape, Shape
-from tests.lab.sites import shape_of_site, slurm_sites
+from tests.lab.sites import shape_of_site, unlike_sites
 
 MAPLE = str(Path(sys.executable).with_name("maple"))
 MIXED = Shape(
@@ -42,7 +42,7 @@ def shape(name: str) -> Shape:
     return SHAPES[name] if name in SHAPES else shape_of_site(name)
 
 
-@pytest.mark.parametrize("name", [*SHAPES, *slurm_sites()])
+@pytest.mark.parametrize("name", [*SHAPES, *unlike_sites()])
 def test_what_is_drafted_is_what_the_lab_was_made_of(name: str, tmp_path: Path) -> None:
     """Nothing is wrong; left out is the default partition where a plug-in may choose another, and what GRES lacks."""
     made = shape(name)

@@ -23,6 +23,35 @@ def slurm_sites() -> list[str]:
     return [name for name in ids() if load(name).scheduler == "slurm" and load(name).kinds]
 
 
+def unlike_sites() -> list[str]:
+    """Return sites with Slurm whose shapes have between them all that the shape of any site has.
+
+    A lab of one of the others would start for seconds and show nothing that these do not.
+    """
+    of_sites = {name: traits(shape_of_site(name)) for name in slurm_sites()}
+    chosen: list[str] = []
+    lacking = {trait for found in of_sites.values() for trait in found}
+    while lacking:
+        chosen.append(max(of_sites, key=lambda name: len(of_sites[name] & lacking)))
+        lacking -= of_sites[chosen[-1]]
+    return sorted(chosen)
+
+
+def traits(shape: Shape) -> set[str]:
+    """Return what a lab of the shape is made of, in words: two that are alike in all of them behave alike."""
+    found = {f"mpi {shape.mpi}", f"{min(len(shape.groups), 3)} groups", f"{min(len(shape.partitions), 3)} partitions"}
+    for group in shape.groups:
+        found.add(f"{group.vendor} gres {group.gres} typed {bool(group.gpu_type)}" if group.gpus else "no GPU")
+        found.add(f"{group.gpus} GPUs, {group.threads_per_core} threads, features {bool(group.features)}")
+    for partition in shape.partitions:
+        limits = (partition.max_time, partition.max_nodes, partition.min_nodes > 1)
+        found.update(f"limit {number} {bool(limit)}" for number, limit in enumerate(limits))
+        found.add(f"exclusive {partition.exclusive}, default {partition.default}")
+    found.update(f"refused {one.when} {bool(one.applies)}" for one in shape.refusals)
+    found.update(f"routed {bool(one.qos)} {bool(one.constraint)}" for one in shape.routes)
+    return found | ({f"QOS {bool(shape.default_qos)}"} if shape.routes else set())
+
+
 def scheduler_of(site_id: str) -> str:
     """Return "slurm" or "pbs". Raises `ValueError` when there is no such site."""
     return load(site_id).scheduler

@@ -7,7 +7,7 @@ from maple_submit_filter.site.facts import Demand, LauncherFact, NodeKind, Parti
 
 from tests.lab import GPU4, Lab
 from tests.lab.reality import observe
-from tests.lab.sites import shape_of, shape_of_site, slurm_sites
+from tests.lab.sites import shape_of, shape_of_site, slurm_sites, traits, unlike_sites
 
 SITE = Site(
     "a-site",
@@ -82,8 +82,8 @@ def test_a_site_without_slurm_is_refused():
         shape_of_site("alcf-polaris")
 
 
-@pytest.mark.parametrize("site_id", slurm_sites())
-def test_the_lab_of_every_site_trains_on_two_whole_nodes(site_id):
+@pytest.mark.parametrize("site_id", unlike_sites())
+def test_the_lab_of_a_site_trains_on_two_whole_nodes(site_id):
     shape = shape_of_site(site_id, nodes=2, others=1)
     main = max(shape.groups, key=lambda one: (len(one.hosts()), one.gpus))
     words = ["--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "--time=5", "--account=any"]
@@ -100,3 +100,9 @@ def test_the_lab_of_every_site_trains_on_two_whole_nodes(site_id):
         found = observe(lab, script.encode(), words)
     assert (found.verdict, found.reasons) == ("right", ())
     assert [world.size for world in found.worlds] == [2 * main.gpus]
+
+
+def test_the_sites_of_a_lab_have_all_that_any_site_has():
+    """A site that is unlike all others gets a lab; one more of a kind does not."""
+    every = {trait for site_id in slurm_sites() for trait in traits(shape_of_site(site_id))}
+    assert {trait for site_id in unlike_sites() for trait in traits(shape_of_site(site_id))} == every

@@ -32,7 +32,7 @@ SITES = {
     "nersc-perlmutter": Asked("", 4, (*NAMED, "--qos=regular")),
     "olcf-frontier": Asked("batch", 8, (*NAMED, "--partition=batch")),
     "psc-bridges2": Asked("GPU", 8, ("--time=01:00:00", "--partition=GPU", "--gpus=h100-80:{total}")),
-    "purdue-anvil": Asked("gpu", 4, (*NAMED, "--partition=gpu"), 128),
+    "purdue-anvil": Asked("gpu", 4, ("--account=abc-gpu", "--time=01:00:00", "--partition=gpu"), 128),
     "sdsc-expanse": Asked("gpu", 4, (*NAMED, "--partition=gpu")),
     "tacc-lonestar6": Asked("gpu-a100", 3, ("--partition=gpu-a100", "--time=01:00:00")),
     "tacc-stampede3": Asked("pvc", 8, ("--partition=pvc", "--time=01:00:00")),

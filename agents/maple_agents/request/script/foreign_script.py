@@ -212,6 +212,8 @@ def origin(job: Job, sites: list[Site]) -> str:
 
 def _placed(job: Job, sites: list[Site]) -> list[tuple[str, int]]:
     """Names of partitions, queues and QOS that a site has, and those that it surely has not."""
+    from ...ask.sites import ANYBODYS
+
     out: list[tuple[str, int]] = []
     for kind in _PLACES:
         value = (job.settings.value(kind) or b"").decode("utf-8", "replace")
@@ -221,7 +223,8 @@ def _placed(job: Job, sites: list[Site]) -> list[tuple[str, int]]:
                 for site in sites
                 if any((partition.name, partition.selector) == (name, kind) for partition in site.partitions)
             ]
-            share = ENOUGH if len(have) == 1 else 2 if len(have) == 2 else 1
+            own = len(have) == 1 and name not in ANYBODYS.split()
+            share = ENOUGH if own else 2 if len(have) <= 2 else 1
             out += [(site_id, share) for site_id in have]
             lack = [site.id for site in sites if site.partitions_complete and kind != "qos" and site.id not in have]
             out += [(site_id, -2 * ENOUGH) for site_id in lack]
