@@ -37,6 +37,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     match = _first(job.source) if b"ssh " in job.source or b"pbsdsh" in job.source else None
     if match is None:
+        yield from _not_activated(job) if b"ssh " in job.source else ()
         return
     line, start = match.group("line"), match.start("line")
     program = _FILE.search(line)
@@ -52,6 +53,37 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     yield Finding("MPL411", says, Span(start + program.start(), start + program.end()),
                   fixes=(fix,) if fix is not None else (),
                   help="change to the folder, and activate what is needed, in the command itself")  # fmt: skip
+
+
+_ACTIVATES = (
+    rb"(?m)^[ \t]*((?:source|\.)[ \t]+\S*(?:activate|conda\.sh)\b[^\n;&|#]*|(?:conda|mamba)[ \t]+activate\b[^\n;&|#]*"
+    rb"|(?:module|ml)[ \t]+(?:load[ \t]+)?(?!purge|reset|list|avail|unload|use)\w[^\n;&|#]*)"
+)
+_KNOWS = (
+    rb"activate|\bsource\b|(?:^|[;&\s])\.[ \t]|\bmodule\b|\bml[ \t]|PATH|\bbash\b|\bsh[ \t]|conda|apptainer|singularity"
+    rb"|env\.sh|profile"
+)
+_BARE = rb"(?:^|(?<=[;&|\s]))(?:exec[ \t]+)?(?:torchrun|accelerate[ \t]+launch|deepspeed|python3?)(?=[ \t])"
+
+
+def _not_activated(job: Job) -> Iterator[Finding]:
+    """Yield that a program is looked up in a login that has not activated what the script has."""
+    for match in _LINE.finditer(job.source):
+        line, start = match.group("line"), match.start("line")
+        program = re.search(_BARE, line)
+        done = [words.strip() for words in re.findall(_ACTIVATES, job.source[: match.start()])]
+        if program is None or not done or re.search(_KNOWS, line):
+            continue
+        at = start + program.start()
+        words = b"; ".join(done) + b"; "
+        quoted = match.group("quote") in words or (match.group("quote") == b"'" and b"$" in words)
+        fixes = (
+            (Fix((Edit(Span(at, at), words, "MPL411"),), Safety.ASK, "activate it there too"),) if not quoted else ()
+        )
+        yield Finding("MPL411", "ssh starts a new login, without what the script has activated",
+                      Span(at, start + program.end()), fixes=fixes,
+                      help="activate it in the command itself: cd ...; source ...; torchrun ...")  # fmt: skip
+        return
 
 
 def _first(source: bytes) -> "Optional[re.Match[bytes]]":

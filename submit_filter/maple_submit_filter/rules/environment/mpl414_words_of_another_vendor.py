@@ -45,6 +45,11 @@ _WORDS = (
         ("intel",),
     ),
 )
+_NEEDLES = {
+    "nvidia": (b"cuda", b"cudnn", b"nccl", b"nvhpc", b"accel-nvidia", b"--nv"),
+    "amd": (b"rocm", b"rccl", b"accel-amd", b"ROCR_", b"HIP_"),
+    "intel": (b"ZE_", b"ONEAPI_"),
+}
 # What a program is told: which GPUs know the word, and what is written for others.
 _TOLD: Dict[bytes, Dict[bytes, Tuple[str, ...]]] = {
     b"device": {b"cuda": ("nvidia", "amd"), b"xpu": ("intel",)},
@@ -71,8 +76,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     vendor = vendors.pop()
     yield from _told(plan, job, site, vendor)
-    if _CHOOSES.search(job.source):
-        return
+    others = [word for maker, words in _NEEDLES.items() if maker != vendor for word in words]
+    if not any(word in job.source for word in others) or _CHOOSES.search(job.source):
+        return  # an expression is made where there is something to look for
     seen: Set[Tuple[str, ...]] = set()
     for words in _WORDS:
         match = words.pattern.search(job.source) if vendor not in words.makers and words.makers not in seen else None

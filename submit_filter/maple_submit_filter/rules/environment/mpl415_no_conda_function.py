@@ -36,6 +36,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            `maple check` shows the change; at submission Maple only reports it. A script that reads any file or loads
            any module before, or that a login shell runs, is left alone.
     """
+    if b" activate" not in job.source or any(word in job.source for word in (b"source ", b"\n. ", b"module ")):
+        return  # most have one of these, and no expression is made then
     match = _ACTIVATES.search(job.source)
     if match is None or not job.script.is_shell or not plan.steps:
         return

@@ -23,12 +23,14 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """torchrun, accelerate launch and deepspeed start Python themselves, with the next word as the script.
 
     Wrong: torchrun --nproc-per-node=4 python train.py
-    Right: torchrun --nproc-per-node=4 train.py
+    Wrong: python torchrun --nproc-per-node=4 train.py; python -m torchrun
+    Right: torchrun --nproc-per-node=4 train.py; python -m torch.distributed.run
     Why:   Python looks for a script named "python" and ends at once: can't open file '.../python': [Errno 2]. With -m,
            which these launchers know too, a module is started; with --no-python the word would be right. Measured on
            torch 2.13.0 and accelerate 1.15.0.
     """
     for step in plan.steps:
+        yield from _launcher_as_script(step) if not step.maybe else ()
         link = step.links[-1] if step.links else None
         if link is None or link.name not in AGENTS or link.open or step.maybe:
             continue
@@ -42,6 +44,27 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             yield Finding(CODE, "%s starts Python itself, so it would look for a script named python" % link.name,
                           at or step.span, True, fixes=(fix,) if fix is not None else (),
                           help="remove the word python; a module needs -m")  # fmt: skip
+
+
+_LAUNCHERS = (b"torchrun", b"accelerate", b"deepspeed", b"horovodrun")
+
+
+def _launcher_as_script(step: Step) -> Iterator[Finding]:
+    """Yield Python that is given a launcher for the script: `python torchrun`, or for a module that it is none of."""
+    words, spans = step.program[:3], step.program_spans[:3]
+    named = words[1:2] and (words[1] in _LAUNCHERS or words[1:3] == (b"-m", b"torchrun"))
+    if not named or len(spans) < 2 or spans[0] is None or not re.fullmatch(_PYTHON, words[0]):
+        return
+    if words[1] in _LAUNCHERS and spans[1] is not None:
+        edit = Edit(Span(spans[0].start, spans[1].start), b"", CODE)
+        yield Finding(CODE, "python would look for a script named %s" % words[1].decode(), spans[1], True,
+                      fixes=(Fix((edit,), Safety.ASK, "remove the word python"),),
+                      help="it is a command of its own")  # fmt: skip
+    elif words[1:3] == (b"-m", b"torchrun") and spans[2:] and spans[2] is not None:
+        edit = Edit(spans[2], b"torch.distributed.run", CODE)
+        yield Finding(CODE, "there is no module torchrun", spans[2], True,
+                      fixes=(Fix((edit,), Safety.SAFE, "python -m torch.distributed.run"),),
+                      help="torchrun is the command, torch.distributed.run the module")  # fmt: skip
 
 
 def _without(step: Step, source: bytes) -> Optional[Fix]:

@@ -9,7 +9,7 @@ a fraction of memory, a range of tasks, words that a release may have more of.
 from __future__ import annotations
 
 import re
-from typing import Iterable, Iterator, Tuple
+from typing import Iterable, Iterator, Optional, Tuple
 
 from ...cures.option_edits import at, restate
 from ...site.facts import Site
@@ -95,10 +95,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: sbatch --nodes=4 job.sh, and #SBATCH --time=02:00:00
     Wrong: #SBATCH --time=48:00 for two days (Slurm reads minutes and seconds), or --gres=gpus:4
     Right: #SBATCH --time=48:00:00, and --gres=gpu:4
+    Wrong: #SBATCH --nodes==2, --exclusive=true, --hint=nomt; --mem beside --mem-per-cpu; --gres=gpu=4; --array=1:5
+    Right: #SBATCH --nodes=2, --exclusive, --hint=nomultithread; one of the two; --gres=gpu:4; --array=1-5
     Why:   sbatch 22.05.8 says: "four" is not a valid node count; Invalid --time specification. Nothing is submitted.
            Only values that no release takes are reported, with a cure where one value can be meant (2h).
     """
     yield from _doubtful(job, site)
+    yield from _forms(job)
     if not any(_looked_at(given) for given in job.settings):
         return
 
@@ -106,6 +109,31 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         example = _RIGHT.get(setting.name, "--%s=4" % setting.name)
         yield Finding("MPL217", "sbatch refuses this value: " + words, at(setting), True, fixes=_as_clock(job, setting),
                       help="give it a value such as " + example)  # fmt: skip
+
+
+def _forms(job: Job) -> Iterator[Finding]:
+    """Values in no form that their options have, and options of which sbatch takes one."""
+    from ...request.slurm.forms import exclusive_of, of_another_form, refused_later
+
+    read = [given for given in job.settings if _is_read(job, given)]
+    for form in filter(None, map(of_another_form, read)):
+        if not _refused(form.setting.name, form.setting.value):
+            yield Finding("MPL217", "sbatch refuses this value: " + form.says, at(form.setting), True,
+                          fixes=_restated(job, form.setting, form.value, Safety.SAFE),
+                          help="sbatch(1) lists what --%s takes" % form.setting.name)  # fmt: skip
+    for setting, words in exclusive_of(job.settings):
+        yield Finding("MPL217", "sbatch refuses the request: " + words, at(setting), True, help="say one of the two")
+    for form in refused_later(job.settings):
+        if form.setting.value.split(b":")[0] not in _PLURAL:
+            yield Finding("MPL217", "the value of --%s is in no form that Slurm takes" % form.setting.name,
+                          at(form.setting), fixes=_restated(job, form.setting, form.value, Safety.ASK),
+                          help="Slurm says: %s" % form.says)  # fmt: skip
+
+
+def _restated(job: Job, setting: Setting, value: Optional[bytes], safety: str) -> Tuple[Fix, ...]:
+    made = restate(job, setting, value, "MPL217") if value is not None else None
+    shown = (value or b"").decode("utf-8", "replace")
+    return (made.fix(safety, "--%s=%s" % (setting.name, shown)),) if made is not None else ()
 
 
 def _as_clock(job: Job, setting: Setting) -> Tuple[Fix, ...]:
