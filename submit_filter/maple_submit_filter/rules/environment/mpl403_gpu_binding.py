@@ -13,7 +13,7 @@ from ...site.facts import Site
 from ...types.edits import Fix, Safety, Span
 from ...types.findings import Finding, counted
 from ...types.job import Job
-from ...types.launch_plan import LaunchPlan, Step
+from ...types.launch_plan import LaunchPlan, Link, Step
 from .. import rule
 
 _NUMBERED = re.compile(rb"(?:verbose,)?(single|per_task):(\d+)")
@@ -26,6 +26,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: srun --gpu-bind=closest --ntasks-per-node=1 torchrun --nproc-per-node=4 train.py
     Wrong: #SBATCH --gpu-bind=single:1 ... srun torchrun --nproc-per-node=4 train.py
+    Wrong: srun --gpus-per-task=1 --ntasks-per-node=1 torchrun --nproc-per-node=4 train.py
     Right: srun --gpu-bind=none --ntasks-per-node=1 torchrun --nproc-per-node=4 train.py
     Why:   local ranks 1 to 3 ask for GPUs that the task does not see: invalid device ordinal. `maple check` shows the
            change; at submission Maple only reports it: what is closest depends on the node.
@@ -35,6 +36,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         outer = step.links[0] if step.links else None
         if agent is None or agent.name not in AGENTS or outer is None or outer.name != "srun" or step.maybe:
             continue
+        yield from _given_fewer(step, outer, agent)
         value, place = _binding(step, job)
         seen = _shown(value)
         if seen and (step.workers_per_task or 0) > seen and step.tasks_per_node == 1:
@@ -43,6 +45,21 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                 counted(seen, "GPU") if b":" in value else "GPU", agent.name, step.workers_per_task or 0)  # fmt: skip
             yield Finding("MPL403", says, place, fixes=_unbound(step, job),
                           help="one task that drives several GPUs needs --gpu-bind=none")  # fmt: skip
+
+
+def _given_fewer(step: Step, outer: Link, agent: Link) -> Iterator[Finding]:
+    """Yield that the line gives each task fewer GPUs than the ranks that an agent starts in it."""
+    option = outer.option("gpus-per-task")
+    value = option.value.raw if option is not None and option.value is not None else b""
+    count, ranks = values.whole(value.rpartition(b":")[2]), step.workers_per_task or 0
+    if option is not None and count and count < ranks:
+        new = value[: len(value) - len(value.rpartition(b":")[2])] + b"%d" % ranks
+        edits = change(option, new, "MPL403")
+        says = "--gpus-per-task=%s gives a task %s, but %s starts %d ranks in it" % (
+            value.decode("utf-8", "replace"), counted(count, "GPU"), agent.name, ranks)  # fmt: skip
+        fixes = (Fix(tuple(edits), Safety.ASK, "a GPU for each of its ranks"),) if edits else ()
+        yield Finding("MPL403", says, option.span or step.span, fixes=fixes,
+                      help="the task of a launcher needs the GPUs of all its ranks")  # fmt: skip
 
 
 def _unbound(step: Step, job: Job) -> Tuple[Fix, ...]:
