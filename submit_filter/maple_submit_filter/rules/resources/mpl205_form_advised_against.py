@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Iterator, Tuple
 
-from ...cures.option_edits import at, restate, unsay
+from ...cures.option_edits import at, restate, say, unsay
 from ...request.scheduler_words import option
+from ...request.slurm import values
 from ...site.facts import Site
-from ...types.edits import Safety
+from ...types.edits import Fix, Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
-from ..limits import asked, asks_for_gpus, judged
+from ..limits import asked, asks_for_gpus, gpu_count, judged
 from .mpl202_option_refused import refuses, spelled_otherwise
 
 
@@ -44,7 +45,20 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         if gpu and not any(asked(job, name) for name in demand.options):
             other = next((name for name in ("gres", "gpus", "gpus-per-task") if name in job.settings), "")
             says = "GPUs are requested without " + " or ".join(option(job, name) for name in demand.options)
-            yield Finding("MPL205", says, at(job.settings.get(other)), help=demand.says, site_fact=demand.key)
+            yield Finding("MPL205", says, at(job.settings.get(other)), fixes=_in_its_form(other, job, site),
+                          help=demand.says, site_fact=demand.key)  # fmt: skip
+
+
+def _in_its_form(name: str, job: Job, site: Site) -> Tuple[Fix, ...]:
+    """Ask for as many GPUs of a node in the form that the site's pages have."""
+    total, nodes = gpu_count(job.settings, name), values.nodes(job.settings.value("nodes") or b"1")
+    spread = name == "gpus" and nodes is not None and nodes[0] == nodes[1] and nodes[0] > 0
+    count = total if name == "gres" else (total or 0) // nodes[0] if spread and nodes is not None else None
+    words = site.gpu_request.form.replace("{n}", str(count))
+    gone = unsay(job, name, "MPL205") if count and "{" not in words and words else None
+    if gone is None or (spread and nodes is not None and (total or 0) % nodes[0]):
+        return ()
+    return ((gone + say(job, words.encode(), "MPL205")).fix(Safety.ASK, words),)
 
 
 def _untyped(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
