@@ -23,6 +23,7 @@ PLUGINS = {  # one file each, as many as there are
     "maple_submit_filter.launchers",
     "maple_submit_filter.rules.launch",
     "maple_submit_filter.rules.resources",
+    "maple_submit_filter.rules.script",
     "maple_agents.diagnose.fix.kinds",
 }
 MOST = 20  # modules of a folder that one can walk through
