@@ -18,6 +18,7 @@ from ..program_text import Program, named_values, programs
 _LIGHTNING = re.compile(rb"(?m)^\s*(?:import|from)\s+(?:pytorch_lightning|lightning)\b")
 _TOLD_OTHERWISE = (b"LightningEnvironment", b"SLURMEnvironment", b"TorchElasticEnvironment", b"plugins")
 _DEVICES = re.compile(rb"\bdevices\s*=\s*(\d{1,3})\s*[,)]")
+_NODES = re.compile(rb"\bnum_nodes\s*=\s*(\d{1,3})\s*[,)]")
 _TRAINER = {b"trainer.devices", b"trainer.num_nodes"}
 _OPTIONS = {b"devices", b"strategy"}
 _STRATEGY = re.compile(rb"(?:ddp|fsdp|deepspeed)(?:_\w+)?\Z")
@@ -85,6 +86,15 @@ def _a_task_each(program: Program, job: Job) -> Tuple[Fix, ...]:
         return (Fix((Edit(Span(start, start), b"srun ", "MPL324"),), Safety.ASK, "start it by srun"),)
     if [link.name for link in program.step.links] != ["srun"] or not devices:
         return ()
+    total, wanted = job.settings.get("ntasks"), _processes(program)
+    if (
+        total is not None
+        and wanted
+        and total.value != b"%d" % wanted
+        and program.step.tasks_per_node in (None, devices)
+    ):
+        more = restate(job, total, b"%d" % wanted, "MPL324")
+        return (more.fix(Safety.ASK, "--ntasks=%d" % wanted),) if more is not None else ()
     if setting is None or setting.value == b"%d" % devices:
         return ()
     made = restate(job, setting, b"%d" % devices, "MPL324")
@@ -104,7 +114,19 @@ def _wrong(program: Program, plan: LaunchPlan, job: Job) -> str:
     devices, each = _devices(program), program.step.tasks_per_node
     if devices and each and devices != each:
         return "Lightning is told %s per node, but srun starts %s" % (counted(devices, "device"), counted(each, "task"))
+    wanted, started = _processes(program), program.step.tasks
+    if wanted and started and wanted != started and asked(job, "ntasks"):
+        return "Lightning waits for %d processes, but srun starts %s" % (wanted, counted(started, "task"))
     return ""
+
+
+def _processes(program: Program) -> int:
+    """Return how many processes the launch line has Lightning wait for, 0 where it does not say."""
+    words = {named.last: named.value for named in named_values(program.step.program)}
+    nodes = words.get("num_nodes", b"")
+    counts = _NODES.findall(program.text)
+    number = int(nodes[:4]) if nodes.isdigit() else int(counts[0]) if len(set(counts)) == 1 else 0
+    return (_devices(program) or 0) * number
 
 
 def _devices(program: Program) -> Optional[int]:
