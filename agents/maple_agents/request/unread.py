@@ -28,8 +28,7 @@ _WEIGHTY, _EVERYDAY = listed(_WORDS["weighty"]), listed(_WORDS["everyday"])
 _PLACE_WORDS, _ENDS = listed(_WORDS["place_words"]), listed(_WORDS["ends"])
 _APART, _LEADS_TO, _PROSE, _UNITS = (listed(_WORDS[name]) for name in ("apart", "leads_to", "prose", "units"))
 _LED = listed(_WORDS["led"])  # also prose ("debug output"), but a place where "in" leads to it
-_OF_PLACES = ("queue", "partition", "qos")
-_GPU_WORDS, _GOES_ON = listed(_WORDS["of_gpus"]), listed(_WORDS["goes_on"])
+_GOES_ON = listed(_WORDS["goes_on"])
 _DENIALS, _COUNTED, _LENGTHS, _OF_TIME, _FRACTIONS = (
     listed(_WORDS[name]) for name in ("denials", "counted", "lengths", "of_time", "fractions")
 )
@@ -240,8 +239,6 @@ def _judged(left: Left, slots: Slots, site: Site) -> Iterator[Unread]:
 def _place(left: Left, slots: Slots, site: Site) -> Unread | None:
     """Return the partition, queue or QOS of this site that the word is; an everyday word only where it stands so."""
     rows = [row for row in site.partitions if row.name.lower() == left.text.lower() and not row.routed]
-    if not rows and left.behind[:1] and left.behind[0] in _OF_PLACES:
-        return _in_part(left, slots, site)
     if not rows or (left.text.lower() in _EVERYDAY and not _stands_alone(left)):
         return None
     for row in rows:
@@ -280,15 +277,6 @@ def missed(text: str, slots: Slots, known: Sequence[Unread], site: Site) -> Iter
             continue
         if not _is_held(apart(match.start(), match.start() + len(word), text), slots):
             yield Unread(word)
-
-
-def _in_part(left: Left, slots: Slots, site: Site) -> Unread | None:
-    """Return the place that a word is a part of, as "the dev queue" is of gpu-a100-dev; each is asked about."""
-    word = left.text.lower()
-    rows = [row for row in site.partitions if word in row.name.lower().split("-") and not row.routed]
-    if not rows or any(row.selector in slots for row in rows) or word in _GPU_WORDS:
-        return None
-    return Unread(left.text, rows[0].selector, rows[0].name if len(rows) == 1 else "", stops=True)
 
 
 def _stands_alone(left: Left) -> bool:

@@ -128,16 +128,10 @@ def _without_value(
             yield reading
         if name not in NAMES or name in asked or name in ("paradigm", "launcher"):
             continue
-        own = chosen.get(reading.name)
-        same = str(reading.value) in values or own is not None and _has(str(own.value), str(reading.value))
-        if not same and not any(start < reading.end and reading.start < end for start, end in spans):
+        if str(reading.value) not in values and not any(
+            start < reading.end and reading.start < end for start, end in spans
+        ):
             yield reading
-
-
-def _has(value: str, part: str) -> bool:
-    """Tell whether a value says all of another: "A100 80GB" of "A100", a command of its file."""
-    first, second = (re.sub(r"[^a-z0-9]", "", side.lower()) for side in (value, part))
-    return bool(second) and not second.isdigit() and second in first
 
 
 def _place(line: Line, reading: Reading) -> tuple[int, int]:

@@ -144,7 +144,7 @@ def _readings(
     words, named = _named(flat, masked, those)
     words = counted(words)
     words, sizes = sized(words)
-    line = Line(durations.timed(flowing(words, flat, written)), written)
+    line = Line(durations.timed(flowing(words, flat)), written)
     spoken = [*counts.read(line), *durations.read(line), *places.read(line, masked), *clusters.read(line, those)]
     around = list(surroundings.read(line, masked))
     readings = [*commands, *options, *runs, *details, *short, *named, *sizes, *spoken, *around]

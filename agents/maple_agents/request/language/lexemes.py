@@ -154,12 +154,12 @@ def _without_doubles(words: list[Token]) -> list[Token]:
     return tokens
 
 
-def flowing(words: Sequence[Token], text: str, written: str) -> list[Token]:
-    """Return the words without the line ends that only wrap a sentence. *written*: *text* as it was written."""
+def flowing(words: Sequence[Token], text: str) -> list[Token]:
+    """Return the words without the line ends that only wrap a sentence."""
     kept = [
         word
         for at, word in enumerate(words)
-        if word.text != "\n" or _ends(words[at + 1] if at + 1 < len(words) else None, text, word.end, written)
+        if word.text != "\n" or _ends(words[at + 1] if at + 1 < len(words) else None, text, word.end)
     ]
     return [word for at, word in enumerate(kept) if word.text not in "*_`#\"'" or word.text == "*" and _times(kept, at)]
 
@@ -169,23 +169,15 @@ def _times(words: Sequence[Token], at: int) -> bool:
     return 0 < at < len(words) - 1 and words[at - 1].kind == words[at + 1].kind == NUMBER
 
 
-def _ends(following: Token | None, text: str, end: int, written: str) -> bool:
-    if following is None or following.text == "\n" or following.kind == SIGN and following.text in "-*#>§":
+_GOES_ON = re.compile(r"\b(?:on|with|for|the|a|an|of|in|using|and|to|at|is|needs?)$|[\w,]{3} \d+$")
+
+
+def _ends(following: Token | None, text: str, end: int) -> bool:
+    """Tell whether a line ends with itself: no word that leads on closes it, and no number whose unit follows."""
+    wraps = _GOES_ON.search(text[:end].rstrip()[-40:])
+    if following is None or following.kind == SIGN or wraps is None:
         return True
-    line = text[end : end + 200].split("\n", 1)[0]
-    if written[:end].rstrip("\n").rsplit("\n", 1)[-1].lstrip().startswith(">"):
-        return True  # a quoted line ends with itself
-    return bool(re.match(r"\s*(?:\d{1,2}[.)]\s|[\w ./-]{1,30}[:=])", line)) or not _wrapped(text, end)
-
-
-def _wrapped(text: str, end: int) -> bool:
-    """Tell whether the line that ends at *end* looks as if the next one went on with its sentence."""
-    before = text[:end].rstrip("\n").rsplit("\n", 1)[-1].rstrip()
-    return bool(before) and (before[-1].isalnum() or before[-1] in ",-") and (len(before) > 30 or _short(before))
-
-
-def _short(line: str) -> bool:
-    return bool(re.search(r"\b(?:on|with|for|the|a|of|in|using|and|to|at|\d+)$", line))
+    return wraps[0][-1].isdigit() and following.lex not in _UNITS
 
 
 class Reading(NamedTuple):
