@@ -247,6 +247,7 @@ def _argument(word: str, value_for: str, wants_program: bool, follows: str, raw:
     low = word.lower()
     if (
         not word
+        or raw in ("/", "//", "|")  # the next item of a list
         or low in _STOP
         or _SHARES.fullmatch(word)
         or raw.startswith("(")

@@ -200,6 +200,8 @@ def _without_old_sizes(line: Line, chosen: dict[str, Reading]) -> None:
         if own in chosen and own not in kept:
             for name in kept.intersection(followers):
                 del chosen[name]
+    if GPUS in chosen and GPUS not in kept and "nodes" in kept and "gpus_per_node" in chosen.keys() - kept:
+        del chosen["nodes"]
     if "gpus_total" in chosen and "gpus_total" not in kept and {"nodes", "gpus_per_node"} & kept:
         chosen.pop("nodes" if "nodes" in kept else "gpus_per_node")  # so many on how many nodes, the site knows
 

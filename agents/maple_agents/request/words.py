@@ -186,6 +186,7 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
         readings.setdefault(name, bare._replace(name=name))
         counted = counts.counts_said(readings)
     counted, dropped = _of_agents(readings, counted)
+    shell = [readings.pop("output")] if "$" in str(getattr(readings.get("output"), "value", "")) else []
     wrong += [*counts.contradictions(counted), *counts.overfull(line, counted)]
     _rank_slot(readings, counted)
     _gpu_slot(readings)
@@ -203,7 +204,9 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
         left=(
             *left(line, spans),
             *(apart(reading.start, reading.end, text) for reading in (*weighed.arguments, *dropped)),
-            *(apart(reading.start, reading.end, text, aside=True) for reading in weighed.outdone),
+            *(
+                apart(reading.start, reading.end, text, aside=True) for reading in (*weighed.outdone, *shell)
+            ),  # no directive expands $SCRATCH
         ),
         doubts=tuple(doubts),
         doubted=tuple(_slot(reading, text) for reading in weighed.doubted),
