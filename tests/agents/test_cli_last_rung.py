@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -126,3 +127,11 @@ def test_other_scripts_import_nothing_of_it(tmp_path):
     for _ in range(2):  # the first checks the site's file, and keeps what it found
         done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.splitlines()[-1] == "1 []"
+
+
+def test_an_account_of_the_site_s_own_form_is_taken_along(answered):
+    """Nobody has to say again what the script says; one of another form is asked for."""
+    source = re.sub(rb"#PBS -A \S+", b"#PBS -A abcd-delta-gpu", OF_PBS)
+    found = answered(source, "ncsa-delta", ("--", "--partition=gpuA100x4"))
+    assert "#SBATCH --account=abcd-delta-gpu\n" in found["offered"]["script"]
+    assert "account" not in [one["asks_for"] for one in found["findings"]]

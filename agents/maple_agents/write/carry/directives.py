@@ -241,12 +241,20 @@ def requested_slots(foreign: Foreign, cluster: Cluster, slots: Slots, home: bool
     kept = [foreign.slots[name] for name in _EVERYWHERE if name in foreign.slots]
     if home:
         kept += [foreign.slots[name] for name in _AT_HOME if name in foreign.slots and _is_here(name, foreign, cluster)]
+    elif "account" in foreign.slots and has_account(cluster, foreign.slots.text("account")):
+        kept.append(foreign.slots["account"])
     kept += [*_gpus(foreign, cluster, home), *_way(foreign, cluster), *_program(foreign)]
     site = Slot("site", cluster.site.id, Origin("option"))
     wanted = {name: slot for name, slot in slots.items() if name not in ("environment", "container")}
     if "gpus_total" in wanted:
         kept = [slot for slot in kept if slot.name != "gpus_per_node" and (slot.name != "nodes" or "nodes" in wanted)]
     return Slots([*kept, *wanted.values(), site])
+
+
+def has_account(cluster: Cluster, account: str) -> bool:
+    """Return whether an account has the form that those of the cluster have, as far as its file knows one."""
+    shapes = cluster.file.account_shapes if cluster.file is not None else ()
+    return any(re.fullmatch(shape, account) for shape in shapes)
 
 
 def _is_here(name: Name, foreign: Foreign, cluster: Cluster) -> bool:
