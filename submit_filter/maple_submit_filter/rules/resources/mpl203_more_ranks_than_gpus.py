@@ -227,7 +227,12 @@ def _masked_elsewhere(plan: LaunchPlan, job: Job, workers: int) -> Tuple[FileLin
 
 
 def _shown(step: Step, plan: LaunchPlan, workers: int) -> Tuple[Fix, ...]:
-    """Show the launcher all GPUs on its own line, whatever a file has said before."""
+    """Show the launcher all GPUs on its own line, whatever a file has said before; those of a whole node alone.
+
+    Of a part of a node others may have the first ones, where nothing confines a job to its devices.
+    """
+    if any(kind.gpus != workers for kind in plan.allocation.node_kinds) or not plan.allocation.node_kinds:
+        return ()
     words = b"%s=%s " % (mask_of(plan.allocation.node_kinds), b",".join(b"%d" % index for index in range(workers)))
     edit = Edit(Span(step.span.start, step.span.start), words, "MPL203")
     return (
