@@ -21,7 +21,7 @@ def answered(case: Case, folder: str) -> Answer:
 def test_there_are_scripts_enough() -> None:
     assert len(cases("right")) >= 60
     assert len(cases("tricky")) >= 80
-    assert len({case.site for case in cases("right")}) == 11  # ten Slurm sites and the one that nobody described
+    assert len({case.site for case in cases("right")}) >= 11  # Slurm sites, and the one that nobody described
 
 
 @pytest.mark.parametrize("case", RIGHT, ids=lambda case: case.name)

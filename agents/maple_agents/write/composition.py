@@ -126,6 +126,7 @@ def made_of(plan: Plan) -> str:
 
 
 UNDER_USE = "MPL319"  # GPUs that no rank uses
+_OF_NAMES = ("MPL207", "MPL219", "MPL224")  # partition, account, QOS or feature that the site's file does not list
 _OF_THE_SIZE = ("MPL206", "MPL220")  # how many nodes and GPUs a place gives: only somebody's own size breaks them
 
 
@@ -136,14 +137,18 @@ class Mistaken(ValueError):
 def checked(script: bytes, cluster: Cluster) -> Decision:
     """Return what `maple check` decides of *script* on *cluster*. Raises `Mistaken` where it is not clean.
 
-    GPUs without a rank are advice, and what was said: one process may drive them all. What the site says does not work
-    there can only have been asked for; `Refused` says why it cannot be had.
+    GPUs without a rank are advice, and what was said: one process may drive them all. A name that the site's file does
+    not list was said too, and there may be more of them. What the site says does not work there can only have been
+    asked for; `Refused` says why it cannot be had.
     """
     from maple_submit_filter.answer.decision import decide
     from maple_submit_filter.bash.check import parses
 
     decision = decide(submission(script, cluster.site.scheduler), cluster.site)
-    mistakes = [finding for finding in decision.findings if finding.code != UNDER_USE]
+    mistakes = [
+        finding for finding in decision.findings
+        if finding.code != UNDER_USE and (finding.proven or finding.code not in _OF_NAMES)
+    ]  # fmt: skip
     if mistakes or decision.verdict == "unread":
         first = mistakes[0] if mistakes else None
         if first is not None and (first.site_fact.startswith("unfit.") or first.code in _OF_THE_SIZE):

@@ -7,6 +7,7 @@ from typing import Iterator, Optional
 from ...cures.option_edits import say
 from ...launchers.registry import AGENTS
 from ...request.scheduler_words import is_pbs, option
+from ...request.unread_directives import other_scheduler
 from ...site.facts import Demand, Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
@@ -39,9 +40,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 
 def _told_by_another(demand: Demand, job: Job, site: Site) -> bool:
-    """Return whether another rule speaks of what happens without it: MPL205, MPL208, MPL209, MPL222."""
+    """Return whether another rule speaks of what happens without it: MPL104, MPL205, MPL208, MPL209, MPL222."""
     if demand.effect != "unknown":
         return False
+    if other_scheduler(job):
+        return True  # what its directives say for the other one has to be carried first
     timed = any(name in ("time", "walltime") for name in demand.options)
     ends_early = timed and any(row.default_walltime for row in rows_in_force(job, site))
     of_gpus = any(name in GPU_OPTIONS for name in demand.options)

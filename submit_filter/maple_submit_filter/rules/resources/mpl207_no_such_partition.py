@@ -10,6 +10,7 @@ from ...cures.places import moves, needs_of, queues, through_route
 from ...launchers.registry import AGENTS
 from ...request.scheduler_words import is_pbs, option
 from ...request.slurm import values
+from ...request.unread_directives import other_scheduler
 from ...site.facts import ForeignName, Site, foreign_names
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
@@ -55,6 +56,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _wants_gpus(plan: LaunchPlan, job: Job) -> bool:
     """Return whether a job wants GPUs, whose partitions a site file lists first."""
+    if other_scheduler(job):
+        return False  # the name is a queue's, and MPL104 speaks of all directives
     agents = any(step.links and step.links[-1].name in AGENTS for step in plan.steps)
     return agents or (not is_pbs(job) and asks_for_gpus(job.settings))
 

@@ -138,7 +138,7 @@ def test_a_script_that_is_mended_at_home_has_its_changes_told_and_nothing_decide
     with open(os.path.join(CASES, "carry", "mended-at-home.sh"), "rb") as file:
         made = carry(read(file.read()), _cluster("ncsa-delta"))
     assert isinstance(made, Carried) and made.plan is not None and made.plan.assumed == ()
-    assert made.advice == ("changed: MPL301 one torchrun per node",)
+    assert made.advice == ("changed: MPL301 one task, and so one torchrun, per node",)
 
 
 def test_a_right_script_is_said_to_be_left_as_it_is() -> None:
