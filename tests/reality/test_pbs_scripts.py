@@ -19,7 +19,7 @@ def test_there_are_scripts_enough() -> None:
     assert len(cases("right", "pbs")) >= 40
     assert len(cases("tricky", "pbs")) >= 40
     assert len(cases("wrong", "pbs")) >= 40
-    assert {case.site for case in cases("right", "pbs")} == {"alcf-aurora", "alcf-polaris", "generic-pbs"}
+    assert {case.site for case in cases("right", "pbs")} >= {"alcf-aurora", "alcf-polaris", "generic-pbs"}
 
 
 def test_what_is_called_right_runs_right_and_what_is_called_wrong_does_not(pbs_corpora: list[Ran]) -> None:

@@ -97,11 +97,15 @@ def test_of_two_cures_the_one_that_keeps_the_world_is_taken() -> None:
     assert b"--nproc-per-node=4" in made and b"too much" in made
 
 
-def test_of_two_cures_alike_the_one_named_first_is_taken_and_then_the_shorter() -> None:
-    """What is named first is likelier; the count of bytes decides between equals alone."""
-    first = Fix((edit(TWO_WORLDS, b" --wrong", b" # a long remark"),), Safety.SAFE, "first")
-    second = Fix((edit(TWO_WORLDS, b" --wrong", b""),), Safety.SAFE, "second")
-    assert b"long remark" in Trial(TWO_WORLDS, {b"--wrong": (first, second)}).repaired(Safety.SAFE)
+def test_of_two_cures_alike_the_plainer_is_taken_and_of_equals_the_one_named_first() -> None:
+    """What changes less reads as if its author had written it."""
+    longer = Fix((edit(TWO_WORLDS, b" --wrong", b" # a long remark"),), Safety.SAFE, "longer")
+    plain = Fix((edit(TWO_WORLDS, b" --wrong", b""),), Safety.SAFE, "plain")
+    assert b"long remark" not in Trial(TWO_WORLDS, {b"--wrong": (longer, plain)}).repaired(Safety.SAFE)
+    first, second = (
+        Fix((edit(TWO_WORLDS, b" --wrong", b" # " + word),), Safety.SAFE, word.decode()) for word in (b"one", b"two")
+    )
+    assert b"# one" in Trial(TWO_WORLDS, {b"--wrong": (first, second)}).repaired(Safety.SAFE)
 
 
 def test_a_finding_that_gives_way_to_one_elsewhere_is_progress() -> None:
