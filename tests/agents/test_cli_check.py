@@ -493,7 +493,8 @@ def test_what_a_command_lacks_is_said_in_bash_s_own_words(maple, tmp_path, scrip
     """Behind the line in which it begins."""
     (tmp_path / "job.sh").write_text("#!/bin/bash\n" + script)
     told = maple("check", str(tmp_path / "job.sh"))
-    assert f"job.sh: left alone: line 2: {UNENDED[script]}\n" in told.out + told.err
+    left_alone = f"job.sh: left alone: line 2: {UNENDED[script]}\n"
+    assert left_alone in told.out + told.err or f"job.sh:2: advice MPL119 {UNENDED[script]}: " in told.out
 
 
 RIGHT = b"#!/bin/bash\n#SBATCH -N 1\n#SBATCH -p gpuA100\n#SBATCH -A abcd-delta-gpu\n#SBATCH -t 1:00:00\n"
@@ -515,11 +516,16 @@ def test_a_script_that_cannot_be_read_keeps_no_other_from_its_check(maple, job):
 
 
 def test_a_partition_that_the_site_file_does_not_name_is_told(maple, tmp_path):
+    """Of a job with GPUs, whose partitions the file lists first, as advice; of others in a line at the end."""
     (tmp_path / "right.sh").write_bytes(RIGHT)
+    said = maple("check", "right.sh", "--site", "ncsa-delta")
+    assert "advice MPL207 the site file lists no partition gpuA100" in said.out
+    without = RIGHT.replace(b"#SBATCH --gpus-per-node=1\n", b"")
+    (tmp_path / "right.sh").write_bytes(without)
     said = maple("check", "right.sh", "--site", "ncsa-delta")
     assert said.code == 0 and "partition gpuA100: Maple does not know it at ncsa-delta (known: " in said.out
     assert "nothing else found" in said.out and "nothing found" not in said.out
-    (tmp_path / "right.sh").write_bytes(RIGHT.replace(b"gpuA100", b"gpuA100x4"))
+    (tmp_path / "right.sh").write_bytes(without.replace(b"gpuA100", b"gpuA100x4"))
     assert "does not know" not in maple("check", "right.sh", "--site", "ncsa-delta").out
 
 

@@ -29,8 +29,8 @@ _PLACE_WORDS, _ENDS = listed(_WORDS["place_words"]), listed(_WORDS["ends"])
 _APART, _LEADS_TO, _PROSE, _UNITS = (listed(_WORDS[name]) for name in ("apart", "leads_to", "prose", "units"))
 _LED = listed(_WORDS["led"])  # also prose ("debug output"), but a place where "in" leads to it
 _GOES_ON = listed(_WORDS["goes_on"])
-_DENIALS, _COUNTED, _LENGTHS, _OF_TIME, _FRACTIONS = (
-    listed(_WORDS[name]) for name in ("denials", "counted", "lengths", "of_time", "fractions")
+_DENIALS, _COUNTED, _LEADS, _WAITS, _LENGTHS, _OF_TIME, _FRACTIONS = (
+    listed(_WORDS[name]) for name in ("denials", "counted", "leads", "waits", "lengths", "of_time", "fractions")
 )
 _HARMLESS = listed(_WORDS["harmless"])
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(?=\s|=|$)")
@@ -214,7 +214,7 @@ def _judged(left: Left, slots: Slots, site: Site) -> Iterator[Unread]:
     elif left.lex == DURATION:
         lost = "walltime" not in slots and left.behind[:1] != ("of",)  # "10 hours of audio"
         yield Unread(left.text, "walltime", left.value, stops=True) if lost else Unread(left.near)
-    elif left.number and _is_one_of_two(left):
+    elif left.number and (_corrects(left) or _is_one_of_two(left)):
         yield Unread(left.near, stops=True)
     elif left.number and (slot := _counted(left)):
         known = any(name in slots for name in _ALIKE.get(slot, (slot,)))
@@ -299,6 +299,18 @@ def is_item(left: Left, exactly: bool = False) -> bool:
     begins = not before or before[0] in _APART or before[0][0].isupper() or before[0] in _UNITS
     signed = not before or before[0] in _APART  # "now: prod with 32 nodes"
     return begins and (ends or signed and behind[0] in _GOES_ON) and not prose
+
+
+def _corrects(left: Left) -> bool:
+    """Tell whether a number stands behind a word that takes back or adds to another: "make it 8", "after job 12"."""
+    if left.before[-2:] in (("no", ","), ("not", ",")):
+        return True  # "4 nodes ... no, three would do"
+    if left.text.isalpha() and left.behind and left.behind[0] not in _ENDS:
+        return False  # "make it one proper script"
+    if left.behind[:1] in (("a",), ("an",), ("the",), ("into",)):
+        return False  # "make 503 a batch job"
+    after_job = left.before[-1:] == ("job",) and not _WAITS.isdisjoint(left.before[:-1])
+    return after_job or not _LEADS.isdisjoint(left.before[-2:])
 
 
 def _is_one_of_two(left: Left) -> bool:

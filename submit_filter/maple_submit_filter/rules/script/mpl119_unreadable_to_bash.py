@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Tuple
+from typing import Iterator, Optional, Tuple
 
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
@@ -44,9 +44,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             yield Finding("MPL119", "$(%s) runs a command of this name" % name.decode(), Span(*match.span()),
                           fixes=_braces(name, job.source), help="a variable is ${%s}" % name.decode())  # fmt: skip
             return
-    if not plan.steps and plan.unread and _unclosed(plan) and re.match(_SHELL, job.source) and not _parses(job.source):
-        yield Finding("MPL119", "bash finds no end of a quote, an if or a loop", None,
-                      help="ask bash for the line: bash -n SCRIPT")  # fmt: skip
+    unclosed = _unclosed(plan) if not plan.steps else None
+    if unclosed is not None and re.match(_SHELL, job.source) and not _parses(job.source):
+        line, why = unclosed
+        lines = job.source.split(b"\n")
+        begin = sum(len(before) + 1 for before in lines[: line - 1])
+        yield Finding("MPL119", "%s: bash reads the script no further" % why, Span(begin, begin + len(lines[line - 1])),
+                      help="close it; bash -n SCRIPT says no more")  # fmt: skip
 
 
 def _glued(source: bytes) -> bool:
@@ -62,10 +66,10 @@ def _calls_a_name(source: bytes) -> bool:
     return any(part.partition(b")")[0].isupper() and part[:1].isalpha() for part in source.split(b"$(")[1:])
 
 
-def _unclosed(plan: LaunchPlan) -> bool:
-    return any(
-        why.startswith(("no closing", "an if without", "a loop without", "a case without")) for _, why in plan.unread
-    )
+def _unclosed(plan: LaunchPlan) -> Optional[Tuple[int, str]]:
+    """Return line and name of the first thing that is not closed."""
+    begins = ("no closing", "an if without", "a loop without", "a case without")
+    return next(((line, why) for line, why in plan.unread if why.startswith(begins)), None)
 
 
 def _parses(source: bytes) -> bool:
