@@ -182,7 +182,7 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
         _differences(asked, decision.offered, "written anew, if you take it" if anew else title)
         drawing.say("  " + printable(says) for says in decision.offered.says)
         drawing.say(_hidden(asked, decision.offered) if not anew else ())
-        drawing.say(_wrong_then(asked, decision.offered))
+        drawing.say(_wrong_then(asked, of.behind[0]))
     drawing.say(_choices(asked))
     drawing.say(printable(held) for code, held in decision.held_back if code == CODE)
     drawing.say(_mapping(asked))
@@ -253,7 +253,8 @@ def _remainder(asked: Answer) -> Remainder:
     from maple_submit_filter.answer.remainder import remainder
 
     decision = asked.decision
-    ways = [way for way in (decision.offered, *asked.offers) if way is not None and way != decision.repaired]
+    every = dict.fromkeys((decision.offered, *asked.offers))  # what is offered is the first of the offers, too
+    ways = [way for way in every if way is not None and way != decision.repaired]
     return remainder(decision.findings, decision.repaired, ways, asked.submission, asked.site)
 
 
@@ -284,11 +285,8 @@ def _unlisted(asked: Answer) -> Iterator[str]:
         )
 
 
-def _wrong_then(asked: Answer, new: Rewritten) -> Iterator[str]:
-    """Yield a line for each finding that stays an error behind what is on offer, with its own way where it has one."""
-    from maple_submit_filter.answer.remainder import left_by
-
-    left = left_by(new, asked.submission, asked.site)
+def _wrong_then(asked: Answer, left: Sequence[Finding]) -> Iterator[str]:
+    """Yield a line for each finding that is *left* an error by what is on offer, with its own way where it has one."""
     for finding in dict.fromkeys(finding for finding in left if finding.proven):
         own = [n for n, way in enumerate(asked.offers, 1) if any(s.startswith(finding.code + " ") for s in way.says)]
         way = f"; a way of its own: {own[0]}" if own else ""

@@ -185,7 +185,7 @@ def _log(pieces: Iterable[Piece], file: str, clock: Clock) -> _Log:
         log.of_epochs = log.of_epochs or _EPOCH.search(text) is not None
         log.trains = log.trains or _TRAINS.search(text) is not None
         counters = _counters(plain)
-        loss, own = _loss(plain), _pace(plain)
+        loss, own = loss_in(plain), _pace(plain)
         place = Place(file, piece.line, piece.byte)
         if counters:
             seen = _seen(place, text, plain, loss, own or pace, clock)
@@ -277,11 +277,7 @@ def rank(key: str) -> int:
     return _RANKS[key]
 
 
-def _loss(text: str) -> float | None:
-    match = _LOSS.search(text)
-    return printed.number(match[1].rstrip(",")) if match else None
-
-
 def loss_in(text: str) -> float | None:
     """Return the training loss that a line names."""
-    return _loss(text)
+    match = _LOSS.search(text)
+    return printed.number(match[1].rstrip(",")) if match else None

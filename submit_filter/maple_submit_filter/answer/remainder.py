@@ -20,12 +20,16 @@ _Key = Tuple[str, Union[int, str]]
 
 
 class Remainder(NamedTuple):
-    """The findings of a script as they are *cured* unasked, *offered* a cure, or *said*, and what is *new* then."""
+    """The findings of a script as they are *cured* unasked, *offered* a cure, or *said*, and what is *new* then.
+
+    *behind*: what is found behind each way on offer, in their order.
+    """
 
     cured: Tuple[Finding, ...]
     offered: Tuple[Finding, ...]
     said: Tuple[Finding, ...]
     new: Tuple[Finding, ...]
+    behind: Tuple[Tuple[Finding, ...], ...]
 
 
 def remainder(
@@ -44,11 +48,13 @@ def remainder(
     then = source if made is None or made.script is None else made.script
     cured, rest = _split(findings, source, after, then)
     offered: List[Finding] = []
+    behind: List[Tuple[Finding, ...]] = []
     for way in ways:
-        more, rest = _split(rest, source, left_by(way, submission, site), way.script or source)
+        behind.append(left_by(way, submission, site))
+        more, rest = _split(rest, source, behind[-1], way.script or source)
         offered += more
     new, _ = _split(after, then, findings, source) if made is not None else ((), ())
-    return Remainder(tuple(cured), tuple(offered), tuple(rest), tuple(new))
+    return Remainder(tuple(cured), tuple(offered), tuple(rest), tuple(new), tuple(behind))
 
 
 def left_by(

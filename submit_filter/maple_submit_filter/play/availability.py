@@ -11,6 +11,7 @@ import re
 from typing import FrozenSet, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..types.edits import Edit, Span, in_order, written
+from ..types.job import in_comment
 from ..types.launch_plan import Noted
 from ..types.text import Text
 
@@ -104,7 +105,7 @@ def missing(before: Sequence[Noted], after: Sequence[Noted], edits: Sequence[Edi
     seen = {other.at for other in uses}
     for span in spans:
         for match in re.compile(_EXPANSION).finditer(new, span.start, span.end):
-            if match.start() not in seen and not _idle(new, match.start()):
+            if match.start() not in seen and not in_comment(new, match.start()):
                 return "it is unknown where %s is expanded" % _word_at(new, match.start())
     return ""
 
@@ -125,11 +126,6 @@ def _sentence(use: Use) -> str:
 def _word_at(source: bytes, at: int) -> str:
     match = re.compile(rb"\$\{?\(?[\w]*").match(source, at)
     return match.group().decode("utf-8", "replace") if match else "$"
-
-
-def _idle(source: bytes, at: int) -> bool:
-    """Return whether a place is in a comment: a directive is none of the shell's."""
-    return source[source.rfind(b"\n", 0, at) + 1 : at].lstrip()[:1] == b"#"
 
 
 class _Moves:

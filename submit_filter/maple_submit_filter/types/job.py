@@ -123,6 +123,11 @@ def column_of(source: bytes, offset: int) -> int:
     return offset - (source.rfind(b"\n", 0, offset) + 1) + 1
 
 
+def in_comment(source: bytes, offset: int) -> bool:
+    """Return whether byte *offset* stands on a line that is a comment for the shell, as a directive is."""
+    return source[source.rfind(b"\n", 0, offset) + 1 : offset].lstrip()[:1] == b"#"
+
+
 class Job(NamedTuple):
     """*arguments* are the words behind the script on the command line, None where they are not known.
 

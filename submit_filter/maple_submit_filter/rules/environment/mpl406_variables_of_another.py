@@ -10,7 +10,7 @@ from ...request.unread_directives import other_scheduler
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, in_comment
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import surely_openpbs
@@ -101,7 +101,7 @@ def _renamed(name: bytes, pattern: bytes, job: Job) -> Optional[Fix]:
     """Read what this scheduler sets, wherever the script reads what the other one does; all of it, or nothing."""
     edits: List[Edit] = []
     for read in re.finditer(rb"(?m)\$\{?(%s)\b" % pattern, job.source):
-        if _in_comment(job.source, read.start()):
+        if in_comment(job.source, read.start()):
             continue
         edit = _instead(read, job.source)
         if edit is None:
@@ -142,7 +142,7 @@ def _counted(name: bytes, job: Job) -> Optional[Fix]:
         edit = Edit(Span(export.end(1), export.end(1)), b"=" + _COUNTS[name], "MPL406")
         return Fix((edit,), Safety.ASK, "%s from the node file" % name.decode())
     reads = [match for match in re.finditer(rb"\$(?:%s\b|\{%s\})" % (name, name), job.source)]
-    reads = [match for match in reads if not _in_comment(job.source, match.start())]
+    reads = [match for match in reads if not in_comment(job.source, match.start())]
     if not all(_by_this_shell(match.start(), job.source) for match in reads):
         return None
     edits = tuple(Edit(Span(*match.span()), _COUNTS[name], "MPL406") for match in reads)
@@ -153,7 +153,3 @@ def _by_this_shell(at: int, source: bytes) -> bool:
     """Return whether the batch shell expands a word: no quote is open in front of it, and none of a line before."""
     line = source[source.rfind(b"\n", 0, at) + 1 : at]
     return b"'" not in line and line.count(b'"') % 2 == 0 and source[at - 1 : at] != b"\\"
-
-
-def _in_comment(source: bytes, at: int) -> bool:
-    return source[source.rfind(b"\n", 0, at) + 1 : at].lstrip().startswith(b"#")

@@ -7,10 +7,10 @@ from typing import Dict, Iterator, List, NamedTuple, Optional
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, in_comment
 from ...types.launch_plan import LaunchPlan
 from .. import rule
-from ..resources.mpl207_no_such_partition import alike
+from ..spelling import alike
 
 CODE = "MPL416"
 # What they set, by their manuals: sbatch(1) and srun(1) of 20.11 to 25.11, qsub(1B), Open MPI 4.1 and 5, MPICH, PALS.
@@ -86,7 +86,7 @@ def _reads(source: bytes) -> Iterator[_Place]:
             while source[end : end + 1].isalnum() or source[end : end + 1] == b"_":
                 end += 1
             reads = source[at - 1 : at] == b"$" or source[at - 2 : at] == b"${"
-            if reads and end > at + len(prefix) and not _is_comment(source, at):
+            if reads and end > at + len(prefix) and not in_comment(source, at):
                 yield _Place(source[at:end], Span(at, end))
             at = source.find(prefix, end)
 
@@ -109,7 +109,3 @@ def _meant(name: bytes) -> Optional[bytes]:
     same = [own for own in _SET[prefix] if own.replace(b"_", b"") == plain]
     near = same or [own for own in _SET[prefix] if len(rest) > 4 and alike(rest.decode(), own.decode())]
     return prefix + near[0] if len(near) == 1 else None
-
-
-def _is_comment(source: bytes, at: int) -> bool:
-    return source[source.rfind(b"\n", 0, at) + 1 : at].lstrip()[:1] == b"#"

@@ -13,7 +13,7 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Link
 from ...types.text import Text
 from .. import rule
-from ..resources.mpl207_no_such_partition import alike
+from ..spelling import alike
 
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "srun")
 # Of each launcher: options of which it takes one kind. accelerate 1.15 and deepspeed 0.18 say so (their sources).

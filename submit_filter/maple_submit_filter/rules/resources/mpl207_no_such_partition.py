@@ -18,6 +18,7 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import asks_for_gpus, gpu_count, judged, text
+from ..spelling import alike
 
 _RESERVATION = r"[RSM]\d+(?:\.|\Z)"  # the queue of an advance reservation is called as it is
 
@@ -129,18 +130,3 @@ def _finding(job: Job, name: str, near: List[str], known: Sequence[str], proven:
     says = "there is no %s %s" if proven else "the site file lists no %s %s"
     helps = "did you mean %s?" % near[0] if len(near) == 1 else "available: %s" % ", ".join(known)
     return Finding("MPL207", says % (selector, name), at(setting), proven, selector, tuple(fixes), helps, selector)
-
-
-def alike(name: str, other: str) -> bool:
-    """Return whether two names differ in case only, or in one letter, one left out, or two exchanged."""
-    name, other = name.lower(), other.lower()
-    if name == other:
-        return True
-    if len(name) == len(other):
-        apart = [index for index in range(len(name)) if name[index] != other[index]]
-        swapped = len(apart) == 2 and name[apart[0]] == other[apart[1]] and name[apart[1]] == other[apart[0]]
-        return swapped or (len(apart) == 1 and not (name[apart[0]] + other[apart[0]]).isdigit())
-    longer, shorter = (name, other) if len(name) > len(other) else (other, name)
-    return len(longer) - len(shorter) == 1 and any(
-        longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer))
-    )

@@ -13,7 +13,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
-from ..resources.mpl207_no_such_partition import alike
+from ..spelling import alike
 
 
 @rule("MPL106", "sbatch knows no such option", "slurm")

@@ -8,7 +8,7 @@ from typing import Iterator, Optional, Tuple
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, in_comment
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
@@ -40,7 +40,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     for match in re.finditer(_CALLED, job.source) if _calls_a_name(job.source) else ():
         name = match.group(1)
-        if name in plan.assigned and not _is_comment(job.source, match.start()):
+        if name in plan.assigned and not in_comment(job.source, match.start()):
             yield Finding("MPL119", "$(%s) runs a command of this name" % name.decode(), Span(*match.span()),
                           fixes=_braces(name, job.source), help="a variable is ${%s}" % name.decode())  # fmt: skip
             return
@@ -82,7 +82,3 @@ def _braces(name: bytes, source: bytes) -> Tuple[Fix, ...]:
     spans = [match.span() for match in re.finditer(rb"\$\(%s\)" % name, source)]
     edits = tuple(Edit(Span(*span), b"${%s}" % name, "MPL119") for span in spans)
     return (Fix(edits, Safety.ASK, "${%s}" % name.decode()),)
-
-
-def _is_comment(source: bytes, at: int) -> bool:
-    return source[source.rfind(b"\n", 0, at) + 1 : at].lstrip()[:1] == b"#"
