@@ -101,11 +101,10 @@ def _rules() -> dict[str, str]:
         rows.setdefault(about.get(rule.code, "launch"), []).append(
             f"| [{rule.code}]({rule.code}.md) | {_cell(rule.title)} |"
         )
-    head = "# Rules\n\nEach finding names its rule; `maple explain CODE` prints the same page.\n"
     tables = (
         f"\n## {name.capitalize()}\n\n| Rule | Finds |\n|---|---|\n" + "\n".join(own) for name, own in rows.items()
     )
-    return made | {"rules/index.md": head + "\n".join(tables) + "\n"}
+    return made | {"rules/index.md": RULES + "\n".join(tables) + "\n"}
 
 
 def _parted(text: str) -> str:
@@ -181,15 +180,13 @@ def _helps(command: click.Command, path: str, level: int) -> Iterator[str]:
 
 
 def _sites() -> dict[str, str]:
-    """The clusters that Maple knows, each with when its facts were checked."""
+    """The clusters that Maple knows."""
     rows = []
     for path in sorted((ROOT / "site_configs").glob("*.toml")):
         facts = tomllib.loads(path.read_text("utf-8"))
         if path.stem.startswith(("generic", "example")):
             continue
-        scheduler = facts.get("scheduler", {})
-        kind = scheduler.get("type", scheduler.get("kind", "")) if isinstance(scheduler, dict) else str(scheduler)
-        rows.append(f"| `{path.stem}` | {_cell(str(facts.get('name', path.stem)))} | {kind} |")
+        rows.append(f"| `{path.stem}` | {_cell(facts['name'])} | {facts['scheduler']['type']} |")
     return {"clusters.md": CLUSTERS + "\n".join(rows) + "\n"}
 
 
@@ -204,9 +201,7 @@ def _plain(text: str) -> str:
 
 def settings(made: Mapping[str, str]) -> dict[str, Any]:
     """Return what MkDocs goes by. No font, script or picture comes from elsewhere."""
-    reference = [
-        {title: [f"{name}.md" for name in names if f"{name}.md" in made]} for title, names in REFERENCE.items()
-    ]
+    reference = [{title: [f"{name}.md" for name in names]} for title, names in REFERENCE.items()]
     return {
         "site_name": "Maple",
         "site_description": "Repairs wrong launch lines of distributed deep-learning jobs before they are submitted",

@@ -26,6 +26,8 @@ from maple_daemon.window.server import Shown
 from maple_daemon.window.shapes import Window
 from maple_submit_filter.types.job_records import Outcome
 
+from tests.miniapps.started import free_port
+
 NOW = datetime.datetime(2026, 11, 27, 12, tzinfo=datetime.timezone.utc)
 AT = NOW.timestamp()
 SECRET = "ann-private-project"
@@ -206,13 +208,6 @@ def test_on_a_socket_its_mode_says_who_may(served, tmp_path: Path) -> None:  # t
         assert asked.getresponse().status == 405
     again, process = served("--socket", str(path))
     assert "another listens here already" in again and process.wait(30) == 2
-
-
-def free_port() -> int:
-    """A port that nobody has now."""
-    with closing(socket.socket()) as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def test_on_loopback_a_key_is_asked_for(served) -> None:  # type: ignore[no-untyped-def]

@@ -9,7 +9,7 @@ import socket
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from .peers import bound
+from .peers import bound, on_loopback
 
 _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1.0)
 _MOST = 8192  # bytes of a request for the page
@@ -114,12 +114,4 @@ def _is_port(text: str) -> bool:
 
 
 def _listening(where: str) -> socket.socket:
-    host, port = place_of(where)
-    if where.startswith("/"):
-        return bound(where, 0o660)
-    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    made.bind((host, port))
-    made.listen(16)
-    made.setblocking(False)
-    return made
+    return bound(where, 0o660) if where.startswith("/") else on_loopback(*place_of(where))

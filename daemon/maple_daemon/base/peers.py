@@ -137,6 +137,16 @@ def bound(path: str, mode: int = MODE) -> socket.socket:
     return made
 
 
+def on_loopback(host: str, port: int) -> socket.socket:
+    """Return a socket listening on a port of 127.0.0.1 or ::1. Raises `OSError`."""
+    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.bind((host, port))
+    made.listen(64)
+    made.setblocking(False)
+    return made
+
+
 def _lock(path: str) -> None:
     """Take the lock for as long as this process lives. Raises `NoSocket` where another daemon has it."""
     try:

@@ -189,17 +189,22 @@ COMMANDS = (purge, backup, check)
 
 def settings_of(path: str) -> Settings:
     """Return the settings in *path*, else those of the installation, else those in /etc/maple or the defaults."""
-    from ..base.settings import Wrong, load
-
-    try:
-        settings = load(path or daemon_toml(meant()))
-    except Wrong as error:
-        raise Complaint("; ".join(str(error).splitlines())) from None
+    settings = read_settings(path or daemon_toml(meant()))
     if not settings.store:
         raise Complaint(
             "the settings name no store, so nothing is kept when the service stops", "set `store` in daemon.toml"
         )
     return settings
+
+
+def read_settings(path: str) -> Settings:
+    """Return the settings in *path*, "": those in /etc/maple or the defaults; a mistake in them is a complaint."""
+    from ..base.settings import Wrong, load
+
+    try:
+        return load(path)
+    except Wrong as error:
+        raise Complaint("; ".join(str(error).splitlines())) from None
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import click
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli import completion
 
+from .memory_admin import read_settings
 from .prefix import audited_prefix, daemon_toml, meant, plainly
 
 if TYPE_CHECKING:
@@ -53,16 +54,12 @@ def serve(prefix: str | None, config: str | None, since: str, path: str | None, 
 
 def source(prefix: str | None, config: str | None, since: str) -> "Source":
     """Return what is looked at: the installation that is named, else that on PATH, and its service's memory."""
-    from ..base.settings import Wrong, load
     from ..install.refusals import absolute
     from ..window.figures import Source
 
     named = prefix or ("" if config else meant())
     toml = config or daemon_toml(named)
-    try:
-        settings = load(toml) if toml else None
-    except Wrong as error:
-        raise Complaint("; ".join(str(error).splitlines())) from None
+    settings = read_settings(toml) if toml else None
     if not named and settings is None:
         raise Complaint("no installation is on PATH", "name it: --prefix, or the settings of the service: --config")
     return Source(absolute(named, "--prefix") if named else None, settings, since)

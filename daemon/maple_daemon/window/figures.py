@@ -75,7 +75,7 @@ def window(source: Source, now: datetime.datetime) -> Window:
             forecasts=known(lambda: foretold(memory.store().newest_runs(NEWEST)), "forecasts"),
             facts=known(lambda: _facts(memory.store()), "facts"),
             proofs=known(lambda: _proofs(_site(source)), "verified") or [],
-            health=known(lambda: _health(source), "health") or [],
+            health=known(lambda: _health(source, memory), "health") or [],
             silent=silent,
         )
 
@@ -84,15 +84,18 @@ class _Memory:
     """The service's memory, opened once it is asked for; where it cannot be, each who asks hears why."""
 
     def __init__(self, settings: Settings | None) -> None:
-        self._settings, self._open = settings, None
+        self._named = settings.store if settings is not None else ""
+        self._open: Store | None = None
 
-    _open: Store | None
+    @property
+    def is_kept(self) -> bool:
+        return bool(self._named)
 
     def store(self) -> Store:
-        if self._settings is None or not self._settings.store:
+        if not self._named:
             raise StoreError("there is no service that remembers (maple admin install --daemon)")
         if self._open is None:
-            self._open = open_store(self._settings.store, create=False)
+            self._open = open_store(self._named, create=False)
         return self._open
 
     def close(self) -> None:
@@ -202,16 +205,13 @@ def _proofs(site: str) -> list[Proof]:
     ]
 
 
-def _health(source: Source) -> list[Health]:
+def _health(source: Source, memory: _Memory) -> list[Health]:
     checks = examine(_prefix(source), os.environ.get("PATH", ""))
     rows = [Health(name=check.name, state=check.state, says=check.says, todo=check.todo) for check in checks]
-    return rows + list(_of_memory(source.settings))
+    return rows + ([_of_memory(memory.store())] if memory.is_kept else [])
 
 
-def _of_memory(settings: Settings | None) -> Iterator[Health]:
-    if settings is None or not settings.store:
-        return
-    with closing(open_store(settings.store, create=False)) as store:
-        wrong = store.check()
+def _of_memory(store: Store) -> Health:
+    wrong = store.check()
     says = "; ".join(wrong) or "sound"
-    yield Health(name="memory", state="wrong" if wrong else "ok", says=says, todo="maple admin check" if wrong else "")
+    return Health(name="memory", state="wrong" if wrong else "ok", says=says, todo="maple admin check" if wrong else "")

@@ -25,6 +25,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from ..base.peers import on_loopback
 from . import figures, pages
 from .shapes import Window
 
@@ -114,11 +115,7 @@ def listening(place: Place) -> socket.socket:
     Raises `OSError`, also where something else lies there, or another listens.
     """
     if not place.path:
-        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(("127.0.0.1", place.port))
-        made.listen(WAITING)
-        return made
+        return on_loopback("127.0.0.1", place.port)
     _put_away(place.path)
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o117)
