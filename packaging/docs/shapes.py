@@ -27,8 +27,8 @@ from maple_agents.verify import report as verify
 from maple_daemon.cli import accounting_import, documents, memory_admin, priority, site
 from maple_daemon.install import settings
 from maple_daemon.install.refusals import Check
-from maple_daemon.install.report import shapes as report
 from maple_daemon.priority.switch import Status
+from maple_daemon.window import shapes as report
 from pydantic import BaseModel, Field, TypeAdapter
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -26,6 +26,8 @@ from maple_daemon.window.server import Shown
 from maple_daemon.window.shapes import Window
 from maple_submit_filter.types.job_records import Outcome
 
+from tests.daemon.store.jobs import record
+from tests.json_shapes import fits
 from tests.miniapps.started import free_port
 
 NOW = datetime.datetime(2026, 11, 27, 12, tzinfo=datetime.timezone.utc)
@@ -40,6 +42,7 @@ def filled(store: Store, jobs: int = 60) -> None:
         Counted("2026-11-03", "MPL301", "gpu", "repaired", "completed", 7),
         Counted("2026-11-17", "MPL203+MPL301", "gpu", "findings", "failed", 3),
         Counted("2026-11-17", "MPL206", "debug", "accepted", "completed", 2),
+        Counted("2026-11-17", "MPL206", "debug", "declined", "completed", 4),
         Counted("2026-11-18", "", "", "unread", "", 1),
         Counted("2026-11-18", "MPL301", "gpu", "trial", "completed", 9),
     ])  # fmt: skip
@@ -53,6 +56,15 @@ def filled(store: Store, jobs: int = 60) -> None:
         ._replace(name=SECRET, workdir="/home/" + SECRET)
         for number in range(jobs) for state, code, signal, nodes in (ends[number % 3],)
     )  # fmt: skip
+    for number in range(0, jobs, 6):
+        assert store.keep_cause(1000 + number % 3, str(number), "gpu_oom" if number % 4 else "code_error", AT)
+    for number, codes in enumerate(((), (), ("MPL301",))):
+        refused = record("refused%d" % number, uid=1000, at=AT - 600, host="login1", verdict="clean", place="gpu")
+        store.keep_record(refused._replace(codes=codes, pid_started=7))
+    store.keep_record(
+        record("joined", uid=1000, at=AT - 500, host="login1", verdict="clean")._replace(pid_started=7, codes=())
+    )
+    store.join("joined", 1000, "9999", "filter")
     store.keep_runs(
         (1000 + number % 3, Run(f"r{number}", Asked("", SECRET, "/home/" + SECRET, AT - 1000 * (jobs - number), 3600.0),
                                 AT - 1000 * (jobs - number) + 400, 300.0 + number % 3, "completed"))
@@ -81,16 +93,21 @@ def test_submissions_are_counted_by_week_and_by_what_was_done(window: Window) ->
     assert told is not None and told["weeks"] == {
         "2026-11-02": {"nothing found": 40, "changed": 7},
         "2026-11-09": {},
-        "2026-11-16": {"as written, with a finding": 3, "changed after a yes": 2, "not read": 1},
-    }
-    assert [(row["code"], row["jobs"]) for row in told["rules"]][:2] == [("MPL301", 7), ("MPL203", 3)]
+        "2026-11-16": {"as written, with a finding": 3, "changed after a yes": 2,
+                       "offered, and declined": 4, "not read": 1},
+        "2026-11-23": {"as written, with a finding": 1, "nothing found": 3},
+    }  # fmt: skip
+    assert [(row["code"], row["jobs"]) for row in told["rules"]][:2] == [("MPL301", 7), ("MPL206", 4)]
 
 
-def test_failures_are_told_by_kind_node_and_hour(window: Window) -> None:
-    """Of Slurm's host list and of PBS's; a job counts on each of its nodes."""
+def test_failures_are_told_by_kind_class_node_and_time(window: Window) -> None:
+    """Of Slurm's host list and of PBS's; a job counts on each of its nodes. A limit is a class without a log."""
     told = window["failures"]
     assert told is not None and told["kinds"] == {"exit status 1": 20, "killed by signal 9": 20, "timeout": 20}
     assert told["nodes"] == {"gpub001": 40, "gpub002": 20, "x1": 20, "x2": 20}
+    assert told["classes"] == {"": 30, "time_limit": 20, "code_error": 5, "gpu_oom": 5}
+    assert told["class_nodes"]["gpub001"] == {"": 30, "code_error": 5, "gpu_oom": 5}
+    assert told["class_nodes"]["x1"] == {"time_limit": 20} and sum(told["class_weeks"]["2026-11-23"].values()) == 60
     assert sum(told["hours"]) == 60 and told["hours"][12] == 3  # 60 hours before noon
 
 
@@ -98,6 +115,23 @@ def test_forecasts_are_held_against_what_came(window: Window) -> None:
     """The first run of each user has none; all others took as long as the one before."""
     told = window["forecasts"]
     assert told is not None and (told["runs"], told["told"], told["twice"]) == (60, 57, 1.0)
+
+
+def test_outcomes_that_speak_against_a_rule_or_a_fact_are_told(window: Window) -> None:
+    """Jobs that ran as written although something was found, and submissions that became no job."""
+    assert window["as_written"] == [{"code": "MPL206", "ran": 4, "failed": 0}]
+    assert window["refused"] == [{"partition": "gpu", "submissions": 3, "unseen": 2}]
+    page = pages.page("facts", window)
+    assert "Went as written" in page and "Refused by the scheduler" in page
+
+
+def test_whether_hooks_are_heard_is_told(settings: Settings) -> None:
+    """By the last end, and by the share of submissions whose job is known."""
+    with closing(open_store(settings.store)) as store:
+        told = figures.heard(store, NOW)
+        later = figures.heard(store, NOW + datetime.timedelta(days=60))
+    assert (told["state"], told["todo"]) == ("ok", "") and "1 of the 4 submissions" in told["says"]
+    assert later["state"] == "note" and "no end of a job was heard" in later["says"]
 
 
 def test_what_cannot_be_read_is_said_and_costs_nothing_else(tmp_path: Path) -> None:
@@ -241,10 +275,13 @@ def test_on_loopback_a_key_is_asked_for(served) -> None:  # type: ignore[no-unty
 
 
 def test_a_page_that_can_be_sent(settings: Settings, tmp_path: Path) -> None:
-    """It is written once, and over nothing."""
+    """It is written once, and over nothing; the JSON of the same command holds what it shows."""
     config, page = tmp_path / "daemon.toml", tmp_path / "maple.html"
     config.write_text(f'store = "{settings.store}"\n')
     words = ["report", "--config", str(config), "--since", "2026-10-01", "--html", str(page)]
     assert CliRunner().invoke(admin, words).exit_code == 0
     assert "Forecasts against outcomes" in page.read_text("utf-8")
     assert CliRunner().invoke(admin, words).exit_code != 0
+    told = json.loads(CliRunner().invoke(admin, [*words[:-2], "--json"]).output)
+    fits("report", told)
+    assert told["window"]["failures"]["classes"]["time_limit"] == 20

@@ -32,6 +32,7 @@ dd { margin: 0 }
 text { fill: var(--ink); font-size: 13px }
 .bar { fill: var(--bar) }
 .base { fill: var(--base) }
+.soft { fill: var(--soft) }
 .good { fill: var(--good); color: var(--good) }
 .bad { fill: var(--bad); color: var(--bad) }
 .warm { fill: var(--warm); color: var(--warm) }

@@ -119,13 +119,13 @@ def _read(words: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
 
 
 def _diagnosed(job: str, status: str, logs: tuple[str, ...]) -> None:
+    from .cause_told import claimed, tell
     from .explanation import case_of, explained
-
-    pass
 
     case = _failed(case_of(job, logs, None, None, (), None, None), job, status)
     if case is not None:
         diagnosis = explained(case, "off")
+        tell(diagnosis.case.ended.id, claimed(diagnosis))
         keep(moved(diagnosis, _delivered(job, logs)) if case.scheduler == "pbs" else diagnosis, time.time())
 
 

@@ -23,7 +23,7 @@ from .history_replay import replay
 from .memory_admin import COMMANDS, corrections
 from .prefix import audited_prefix, daemon_toml, meant, named_prefix, plainly, prefix_option
 from .priority import priority
-from .window import serve, source, write_page
+from .window import looked, serve, source, write_page
 
 if TYPE_CHECKING:
     from ..install.release.layout import Placed
@@ -356,14 +356,14 @@ def report(prefix: str | None, config: str | None, since: str, as_json: bool, ht
     From the audit lines of an installation: users, verdicts, rules, time taken. From the memory of the service: rules
     and partitions, what was done, and how those jobs ended, in whole days; no user is in it. Without --prefix and
     --config it is both of the installation on PATH: the memory is the one that its daemon.toml names, else
-    /etc/maple/daemon.toml. The page of --html holds what `maple admin serve` shows.
+    /etc/maple/daemon.toml. The page of --html holds what `maple admin serve` shows, and so does "window" of --json.
     """
     if html:
         write_page(html, source(prefix, config, since))
         click.echo(f"written: {html}")
         return
     from ..install.report.audit import facts_of, gather, table
-    from ..install.report.shapes import reported
+    from ..window.shapes import reported
     from .memory_admin import report_of_memory
 
     seen = memory = None
@@ -375,4 +375,4 @@ def report(prefix: str | None, config: str | None, since: str, as_json: bool, ht
     if config or not prefix or (not named and daemon_toml(prefix)):
         memory = report_of_memory(config or "", since, show=not as_json, after=bool(prefix))
     if as_json:
-        json_output.echo(reported(seen, memory))
+        json_output.echo(reported(seen, memory, looked(source(prefix, config, since))))

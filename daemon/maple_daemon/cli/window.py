@@ -14,6 +14,7 @@ from .prefix import audited_prefix, daemon_toml, meant, plainly
 
 if TYPE_CHECKING:
     from ..window.figures import Source
+    from ..window.shapes import Window
 
 
 @click.command()
@@ -67,11 +68,17 @@ def source(prefix: str | None, config: str | None, since: str) -> "Source":
 
 def write_page(file: str, looked_at: "Source") -> None:
     """Write all figures as one page that can be sent; a file that exists is not overwritten."""
-    import datetime
-
     from maple_agents.base.new_file import put
 
-    from ..window import figures, pages
+    from ..window import pages
 
-    made = pages.whole(figures.window(looked_at, datetime.datetime.now(datetime.timezone.utc)))
-    put(made.encode(), file)
+    put(pages.whole(looked(looked_at)).encode(), file)
+
+
+def looked(at: "Source") -> "Window":
+    """Return all figures as they are now."""
+    import datetime
+
+    from ..window import figures
+
+    return figures.window(at, datetime.datetime.now(datetime.timezone.utc))

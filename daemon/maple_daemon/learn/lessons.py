@@ -108,9 +108,17 @@ def take(store: Store, at: float) -> int:
     for due in dues:
         trial = _learnt(store, due, at)
         changed = trial is not None and trial.changed
-        accepted = changed and due.record.verdict not in MADE
-        store.settle(due, trial.ended if trial and changed else "", "accepted" if accepted else "")
+        store.settle(due, trial.ended if trial and changed else "", _said(due.record, trial))
     return len(dues)
+
+
+def _said(record: Record, trial: Trial | None) -> str:
+    """Return what the job tells of the user's word to an offer, "" where there was none, or nothing tells it."""
+    if trial is None or record.verdict in MADE:
+        return ""
+    if trial.changed:
+        return "accepted"
+    return "declined" if record.offered_hash and record.verdict == "findings" else ""
 
 
 def _learnt(store: Store, due: Due, at: float) -> Trial | None:

@@ -5,7 +5,8 @@ takes the failures that the user was not told of yet; his own process that reads
 "record"} which to read. "MPA1" tells what it has read: {"record", "parts", "values"} as `types.job_records` has them,
 each part and value a list, and {"read", "looked"}: hashes of the parts that were read now, and of each file path,
 facts, hash, extract, as `readings` has them. Or how far a run of his came: {"record", "reached": {"step": …}}, numbers
-as `types.job_records.Reached` has them. Or which alarms of his running jobs wait to be said: {"alarms": [[job, name,
+as `types.job_records.Reached` has them. Or why a job of his failed: {"job", "cause": CLASS}, one of the stable names of
+classes, which nothing can hide in. Or which alarms of his running jobs wait to be said: {"alarms": [[job, name,
 kind, sentence]]}; what is found then is {"told": [[job, kind]], "running": whether the store knows of a running job}.
 "MPJ1" is the answer to both: {"found": …} or {"wrong": one line}.
 """
@@ -129,10 +130,13 @@ class Questions:
             before = self._alarming.hold(uid, alarms) if self._alarming is not None else ()
             records = await self._read.ask(lambda store: store.records(uid, limit=MOST_GOING), SECONDS)
             return {"told": [list(row) for row in before], "running": any(map(_is_going, records or ()))}
+        keeper, now = self._write or self._read, time.time()
+        if "cause" in fields:
+            job, cause = _text(fields, "job"), _cause(_text(fields, "cause"))
+            return bool(await keeper.ask(lambda store: store.keep_cause(uid, job, cause, now), SECONDS))
         if "reached" not in fields:
             return self._told(fields, uid)
-        reached = _reached(_text(fields, "record"), fields["reached"], time.time())
-        keeper = self._write or self._read
+        reached = _reached(_text(fields, "record"), fields["reached"], now)
         return bool(await keeper.ask(lambda store: store.keep_reached(uid, reached), SECONDS))
 
     def _told(self, fields: Fields, uid: int) -> bool:
@@ -262,6 +266,15 @@ def _alarm(row: list[Any]) -> Waiting:
 
 def _is_going(record: Record) -> bool:
     return bool(record.job) and (record.outcome is None or record.outcome.state in ("pending", "running", "requeued"))
+
+
+def _cause(name: str) -> str:
+    """Return the name of a class of failures, if it is one."""
+    from maple_agents.templates.knowledge.entries import FAILURES
+
+    if name not in FAILURES:
+        raise Wrong("cause: no class of failures")
+    return name
 
 
 NUMBERS = ("step", "total", "began", "step_seconds", "checkpoint", "checkpoint_at")

@@ -31,6 +31,7 @@ _BYTES = {
     "standings": ("told",),
     "tried": ("code", "fact"),
     "told_ends": ("job",),
+    "causes": ("job", "cause"),
     "runs": ("job", "name", "folder", "version"),
 }
 _OF_A_ROW = 64  # bytes that a row takes besides, with its share of the indexes

@@ -179,6 +179,15 @@ class Store(Protocol):
         An end whose time nobody told stands at the time when it was heard, and has no start then.
         """
 
+    def keep_cause(self, uid: int, job: str, cause: str, at: float) -> bool:
+        """Remember the class of failure that a user's own process read in a job's logs, in place of an earlier word.
+
+        False: this uid has neither a submission nor an end of that job. *job* may leave out the server of PBS.
+        """
+
+    def causes(self, since: float) -> dict[tuple[str, int], str]:
+        """Return the classes that were told since, by job and uid, for the service itself."""
+
     def keep_told(self, job: str, uid: int, at: float) -> bool:
         """Remember that a user was told of the end of a job; False: that is known already."""
 

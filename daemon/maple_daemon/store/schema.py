@@ -127,6 +127,15 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("m010_newest_runs", ("CREATE INDEX runs_user ON runs (uid, at)",)),
+    (
+        "m011_why_it_failed",
+        (
+            # A class of failures by its stable name, one of few; nothing of a log.
+            "CREATE TABLE causes (job TEXT NOT NULL, uid {int} NOT NULL, at {real} NOT NULL, cause TEXT NOT NULL,"
+            " PRIMARY KEY (job, uid))",
+            "CREATE INDEX causes_at ON causes (at)",
+        ),
+    ),
 )
 SQLITE = {"blob": "BLOB", "int": "INTEGER", "real": "REAL"}
 POSTGRESQL = {"blob": "BYTEA", "int": "BIGINT", "real": "DOUBLE PRECISION"}
@@ -140,10 +149,11 @@ KEYS = {
     "told_ends": "job, uid",
     "runs": "uid, owner, job",
     "reached": "record, uid",
+    "causes": "job, uid",
 }
 TABLES = (
     "decisions", "versions", "records", "outcomes", "counts", "standings", "tried", "notices", "told_ends", "runs",
-    "reached",
+    "reached", "causes",
 )  # fmt: skip
 
 
@@ -171,7 +181,9 @@ def purge_old(run: Runner, now: float, caps: Caps) -> Gone:
 def _by_age(run: Runner, before: float) -> dict[str, int]:
     """A version lives as long as one of its submissions does, so records go first."""
     gone = {}
-    for table in ("records", "versions", "decisions", "outcomes", "standings", "tried", "told_ends", "runs", "reached"):
+    for table in (
+        "records", "versions", "decisions", "outcomes", "standings", "tried", "told_ends", "runs", "reached", "causes",
+    ):  # fmt: skip
         where = "at < ?" + (_OF_NO_SUBMISSION if table == "versions" else "")
         gone[table] = _removed(run, table, "WHERE %s LIMIT ?" % where, (before,))
     return gone

@@ -183,6 +183,20 @@ class SqlStore:
         asked = "SELECT told, at FROM outcomes WHERE at >= ? AND state IN (%s) ORDER BY at DESC LIMIT ?" % marks
         return _read(rows.ended, self._run.rows(asked, (since, *states, limit)))
 
+    def keep_cause(self, uid: int, job: str, cause: str, at: float) -> bool:
+        """Remember which class of failure was read in a job's logs."""
+        known = self._job(uid, job)
+        if known is None:
+            return False
+        again = "ON CONFLICT (job, uid) DO UPDATE SET at = excluded.at, cause = excluded.cause"
+        self._run.change(_insert("causes", "job, uid, at, cause", [(known, uid, at, cause)], again))
+        return True
+
+    def causes(self, since: float) -> dict[tuple[str, int], str]:
+        """Return the classes that were told since, by job and uid."""
+        result = self._run.rows("SELECT job, uid, cause FROM causes WHERE at >= ?", (since,))
+        return {(str(job), int(uid)): str(cause) for job, uid, cause in result}
+
     def keep_told(self, job: str, uid: int, at: float) -> bool:
         """Remember that a user was told of the end of a job."""
         return self._run.change(_insert("told_ends", "job, uid, at", [(job, uid, at)]))[0] == 1
@@ -277,6 +291,16 @@ class SqlStore:
             Change(ended, [(*2 * (int(row[3] not in GOING_ON),), *key) for key, row in made.items()]),
         )
         return len(made) - known
+
+    def _job(self, uid: int, job: str) -> str | None:
+        """Return the whole id of a user's job, None where nothing is kept of it."""
+        asked = (
+            "SELECT job FROM outcomes WHERE job = ? AND uid = ? UNION SELECT job FROM records WHERE job = ? AND uid = ?"
+        )
+        if job and self._run.rows(asked, (job, uid, job, uid)):
+            return job
+        found = {record.job for record in self.records(uid, job=job, server=False)} if job else set()
+        return found.pop() if len(found) == 1 else None
 
     def _kept_alone(self, key: tuple[str, int], row: tuple[object, ...]) -> int:
         try:

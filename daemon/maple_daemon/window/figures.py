@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from maple_agents.ask.schedulers.pbs.jobs import hosts
-from maple_agents.ask.schedulers.slurm.jobs import expand
 from maple_agents.forecast.needs import Forecast
 from maple_agents.forecast.replay import coverage, play, score
 from maple_agents.forecast.runs import Run
 from maple_agents.templates import proofs
-from maple_submit_filter.types.job_records import Outcome
+from maple_submit_filter.types.job_records import STATES
 
 from ..base.settings import Settings
 from ..decide.rules_in_force import read as in_force
@@ -27,17 +24,20 @@ from ..install.doctor import examine
 from ..install.refusals import Refused
 from ..install.report import audit
 from ..install.report.store import CHANGED, FAILED, facts_of
+from ..outcomes.join import DAY, MONTH
 from ..store import open_store
 from ..store.protocol import Counted, Store, StoreError
+from .contradictions import as_written, refused_since
+from .failed_jobs import failures
 from .shapes import Contradicted, Failures, Foretold, Health, Proof, Submissions, Window
+from .weeks import by_week
 
 NEWEST = 2_000  # runs whose forecasts are looked at
 MOST_ENDS = 200_000
-MOST_NODES = 20
-FEWEST = 2  # failures on a node that is named
 DONE = {
     **dict.fromkeys(CHANGED, "changed"),
     "accepted": "changed after a yes",
+    "declined": "offered, and declined",
     "would-repair": "would be changed",
     "rule-mode": "would be changed",
     "taken-back": "change taken back",
@@ -74,8 +74,10 @@ def window(source: Source, now: datetime.datetime) -> Window:
             failures=known(lambda: _failures(memory.store(), first), "failures"),
             forecasts=known(lambda: foretold(memory.store().newest_runs(NEWEST)), "forecasts"),
             facts=known(lambda: _facts(memory.store()), "facts"),
+            as_written=known(lambda: as_written(memory.store().counted(first[:10])), "rules against outcomes"),
+            refused=known(lambda: refused_since(memory.store(), first, now), "submissions without a job"),
             proofs=known(lambda: _proofs(_site(source)), "verified") or [],
-            health=known(lambda: _health(source, memory), "health") or [],
+            health=known(lambda: _health(source, memory, now), "health") or [],
             silent=silent,
         )
 
@@ -135,53 +137,9 @@ def _done(counted: Counted) -> str:
     return "as written, with a finding" if counted.code else "nothing found"
 
 
-def by_week(rows: Iterable[tuple[str, str, int]]) -> dict[str, dict[str, int]]:
-    """Return the sums of (day, part, number) by the Monday that begins the week; weeks between without any too."""
-    weeks: dict[datetime.date, Counter[str]] = {}
-    for day, part, number in rows:
-        date = datetime.date.fromisoformat(day)
-        weeks.setdefault(date - datetime.timedelta(days=date.weekday()), Counter())[part] += number
-    return {str(monday): dict(weeks.get(monday, {})) for monday in _mondays(weeks)}
-
-
-def _mondays(weeks: Iterable[datetime.date]) -> Iterator[datetime.date]:
-    at, last = min(weeks, default=None), max(weeks, default=None)
-    while at is not None and last is not None and at <= last:
-        yield at
-        at += datetime.timedelta(days=7)
-
-
 def _failures(store: Store, first: str) -> Failures:
     moment = datetime.datetime.fromisoformat(first.replace("Z", "+00:00")).timestamp()
-    return failures(store.ended(FAILED, moment, MOST_ENDS))
-
-
-def failures(ends: Sequence[Outcome]) -> Failures:
-    """Return what ends of failed jobs have in common. A job counts once on each of its nodes."""
-    times = [(datetime.datetime.fromtimestamp(end.ended or 0, datetime.timezone.utc), _kind(end)) for end in ends]
-    kinds, nodes = Counter(kind for _, kind in times), Counter(node for end in ends for node in set(_nodes(end.nodes)))
-    hours = Counter(time.hour for time, _ in times)
-    return Failures(
-        weeks=by_week((time.date().isoformat(), kind, 1) for time, kind in times),
-        kinds=dict(kinds.most_common()),
-        nodes={node: number for node, number in nodes.most_common(MOST_NODES) if number >= FEWEST},
-        hours=[hours[hour] for hour in range(24)],
-    )
-
-
-def _kind(end: Outcome) -> str:
-    if end.state != "failed":
-        return end.state.replace("-", " ")
-    if end.signal:
-        return "killed by signal %d" % end.signal
-    return "exit status %d" % end.exit_code if end.exit_code else "failed"
-
-
-def _nodes(text: str) -> tuple[str, ...]:
-    try:
-        return hosts(text) if "/" in text or "+" in text else expand(text)
-    except ValueError:
-        return ()
+    return failures(store.ended(FAILED, moment, MOST_ENDS), store.causes(moment))
 
 
 def foretold(runs: Sequence[tuple[int, Run]]) -> Foretold:
@@ -205,10 +163,25 @@ def _proofs(site: str) -> list[Proof]:
     ]
 
 
-def _health(source: Source, memory: _Memory) -> list[Health]:
-    checks = examine(_prefix(source), os.environ.get("PATH", ""))
+def _health(source: Source, memory: _Memory, now: datetime.datetime) -> list[Health]:
+    checks = examine(source.prefix, os.environ.get("PATH", "")) if source.prefix is not None else []
     rows = [Health(name=check.name, state=check.state, says=check.says, todo=check.todo) for check in checks]
-    return rows + ([_of_memory(memory.store())] if memory.is_kept else [])
+    return rows + ([_of_memory(memory.store()), heard(memory.store(), now)] if memory.is_kept else [])
+
+
+def heard(store: Store, now: datetime.datetime) -> Health:
+    """Return whether the hooks are called: when an end was last heard, and of which part of a day the job is known."""
+    at = now.timestamp()
+    sent, joined = store.unjoined(at - DAY), [record for record in store.joined(NEWEST) if record.at >= at - DAY]
+    last = next(iter(store.ended(STATES, at - MONTH, 1)), None)
+    silent = last is None or (bool(sent) and not joined)
+    says = "no end of a job was heard"
+    if last is not None:
+        hours = max(0.0, at - (last.ended or at)) / 3600
+        says = "an end was heard %.0f hours ago, from %s" % (hours, last.source or "nobody named")
+    says += "; the job of %d of the %d submissions of a day is known" % (len(joined), len(joined) + len(sent))
+    todo = "does the scheduler call the hooks? maple admin doctor --job" if silent else ""
+    return Health(name="heard", state="note" if silent else "ok", says=says, todo=todo)
 
 
 def _of_memory(store: Store) -> Health:

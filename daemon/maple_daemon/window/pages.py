@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from html import escape
 
 from maple_agents.base.page import Bar, bars, columns, document, paragraph, table
@@ -15,10 +16,11 @@ from .shapes import Failures, Foretold, Window
 Parts = Iterator[str]
 LOOKS = {  # where nothing was found there is nothing to see
     "as written, with a finding": "base", "would be changed": "warm", "changed": "good", "changed after a yes": "bar",
-    "change taken back": "bad",
+    "offered, and declined": "soft", "change taken back": "bad",
 }  # fmt: skip
 KINDS = ("bad", "warm", "bar", "good")  # the most frequent; all others are one part
 OTHERS = "other"
+MOST_CLASSES = 6  # columns of the table of nodes
 NOTHING = "Nothing yet."
 
 
@@ -32,6 +34,12 @@ def pages() -> dict[str, tuple[str, Callable[[Window], Parts]]]:
         "facts": ("Facts", _facts),
         "health": ("Health", _health),
     }
+
+
+@cache
+def read_titles() -> dict[str, str]:
+    """Return what each rule finds; a server reads them before anybody asks."""
+    return {rule.code: rule.title for rule in rules()}
 
 
 def page(path: str, window: Window) -> str:
@@ -102,7 +110,7 @@ def _ends(ended: Mapping[str, int]) -> list[str]:
 
 
 def _rules(window: Window) -> Parts:
-    figures, titles = window["submissions"], {rule.code: rule.title for rule in rules()}
+    figures, titles = window["submissions"], read_titles()
     rows = [
         [row["code"], titles.get(row["code"], ""), OF_RULES.get(row["done"], row["done"]), "%d" % row["jobs"],
          *_ends(row["ended"])]
@@ -122,6 +130,8 @@ def _failures(window: Window) -> Parts:
     yield columns("Jobs that failed, by week and by how they ended", {**named, OTHERS: "base"}, weeks)
     most = list(failures["kinds"].items())[:12]
     yield bars("How jobs ended", [Bar(kind, number, f"{number:,}", look="bad") for kind, number in most])
+    yield "<h2>Why</h2>"
+    yield from _why(failures)
     yield "<h2>Where</h2>"
     yield from _where(failures)
     yield "<h2>When</h2>"
@@ -136,10 +146,43 @@ def _few(parts: Mapping[str, int], named: Mapping[str, str]) -> dict[str, int]:
     return {**few, OTHERS: sum(parts.values()) - sum(few.values())}
 
 
+def _why(failures: Failures) -> Parts:
+    """By the classes of maple-fix: what users' own processes found in logs, else what the scheduler's word names."""
+    known = {cause: number for cause, number in failures["classes"].items() if cause}
+    unread = failures["classes"].get("", 0)
+    if known:
+        looks = dict(zip(known, KINDS))
+        weeks = {week: _few(parts, looks) for week, parts in failures["class_weeks"].items()}
+        named = {_words(cause): look for cause, look in looks.items()}
+        told = {week: {_words(cause): number for cause, number in parts.items()} for week, parts in weeks.items()}
+        yield columns("Jobs that failed, by week and by class", {**named, OTHERS: "base"}, told)
+        yield table(
+            "Classes of failures", ["class", "jobs"], [[_words(cause), f"{of:,}"] for cause, of in known.items()]
+        )
+    yield paragraph("Of %s failed jobs nobody asked maple-fix why; they count as other." % f"{unread:,}", soft=True)
+
+
+def _words(cause: str) -> str:
+    """Return the name of a class as words; `maple-fix --json` and its page have it with bars."""
+    return cause.replace("_", " ")
+
+
 def _where(failures: Failures) -> Parts:
     rows = [Bar(node, number, f"{number:,}", look="warm") for node, number in failures["nodes"].items()]
     yield bars("Failed jobs by node", rows) if rows else paragraph("No node had two failed jobs.")
     yield paragraph("A job counts on each of its nodes; a busy node has more of them.", soft=True)
+    causes = [cause for cause in failures["classes"] if cause][:MOST_CLASSES]
+    if causes and rows:
+        head = ["node", *map(_words, causes), OTHERS]
+        yield table(
+            "Failed jobs by node and class", head, [_of_node(row, causes) for row in failures["class_nodes"].items()]
+        )
+
+
+def _of_node(row: tuple[str, Mapping[str, int]], causes: Sequence[str]) -> list[str]:
+    node, numbers = row
+    named = [numbers.get(cause, 0) for cause in causes]
+    return [node, *("%d" % number for number in (*named, sum(numbers.values()) - sum(named)))]
 
 
 def _forecasts(window: Window) -> Parts:
@@ -175,10 +218,38 @@ def _facts(window: Window) -> Parts:
         if rows
         else (paragraph("No change yet that three users have in common."))
     )
+    yield from _contradicted(window)
     yield "<h2>Ways of training, seen to run</h2>"
     seen = [[row["paradigm"], row["launch"], row["result"], row["on"], row["where"]] for row in window["proofs"]]
     head = ["paradigm", "launch template", "result", "on", "where"]
     yield table("", head, seen, words=True) if seen else paragraph("None for this site: maple verify --site.")
+
+
+def _contradicted(window: Window) -> Parts:
+    """What ran although a rule had spoken, and what the scheduler took for no job although none had."""
+    titles = read_titles()
+    yield "<h2>Went as written</h2>"
+    ran = [
+        [row["code"], titles.get(row["code"], ""), "%d" % row["ran"], "%d" % row["failed"]]
+        for row in window["as_written"] or ()
+    ]
+    head = ["rule", "what it found", "ran", "failed"]
+    yield (
+        table("Jobs that ran unchanged: if it says that such a job is refused or fails, a fact may be wrong", head, ran)
+        if ran
+        else paragraph("No job ran with a finding that was left in it.")
+    )
+    yield "<h2>Became no job</h2>"
+    none = [
+        [row["partition"] or "(none said)", "%d" % row["submissions"], "%d" % row["unseen"]]
+        for row in window["refused"] or ()
+    ]
+    head = ["partition", "submissions", "of which nothing was found"]
+    yield (
+        table("Refused by the scheduler: a limit that the site file lacks shows in the last column", head, none)
+        if none
+        else paragraph("None that is known; the hook on login nodes (cli_filter.lua) tells of them.")
+    )
 
 
 def _health(window: Window) -> Parts:

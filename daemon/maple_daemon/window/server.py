@@ -75,6 +75,7 @@ def shown(source: figures.Source) -> Shown:
 
 def application(figures_shown: Shown, place: Place) -> Starlette:
     """Return what answers: a page for each path, and the figures as JSON."""
+    pages.read_titles()
 
     def answered(request: Request, made: Callable[[], Response]) -> Response:
         if place.key and not _has_key(request, place.key):

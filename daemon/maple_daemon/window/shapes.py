@@ -1,10 +1,10 @@
-"""The figures that an administrator's page shows, as `maple admin serve` gives them at /figures.json too."""
+"""The figures that an administrator's page shows, as /figures.json and `maple admin report --json` have them too."""
 
 from __future__ import annotations
 
-from typing import Optional, TypedDict
+from typing import Optional, TypedDict, Union
 
-from ..install.report.shapes import Late, OfPartition, OfRule
+from ..install.report.shapes import Late, Memory, OfPartition, OfRule, Seen
 
 
 class Submissions(TypedDict):
@@ -22,12 +22,19 @@ class Submissions(TypedDict):
 
 
 class Failures(TypedDict):
-    """Ends of jobs that failed: by week and kind, by kind, by the node they ran on, by the hour (UTC) they ended at."""
+    """Ends of jobs that failed: by week and kind, by kind, by the node they ran on, by the hour (UTC) they ended at.
+
+    *classes*: by the class that maple-fix found or the scheduler named, "" for those that nobody looked into;
+    *class_weeks*: by week and class; *class_nodes*: of the nodes of *nodes*, by class.
+    """
 
     weeks: dict[str, dict[str, int]]
     kinds: dict[str, int]
     nodes: dict[str, int]
     hours: list[int]
+    classes: dict[str, int]
+    class_weeks: dict[str, dict[str, int]]
+    class_nodes: dict[str, dict[str, int]]
 
 
 class Foretold(TypedDict):
@@ -52,6 +59,22 @@ class Contradicted(TypedDict):
     users: int
     ran: int
     failed: int
+
+
+class AsWritten(TypedDict):
+    """Jobs that ran or failed just as a rule had found them: it may be wrong here, or the fact behind it."""
+
+    code: str
+    ran: int
+    failed: int
+
+
+class Refused(TypedDict):
+    """Submissions of a partition ("" none said) that became no job; of *unseen* Maple had found nothing wrong."""
+
+    partition: str
+    submissions: int
+    unseen: int
 
 
 class Proof(TypedDict):
@@ -83,6 +106,40 @@ class Window(TypedDict):
     failures: Optional[Failures]
     forecasts: Optional[Foretold]
     facts: Optional[list[Contradicted]]
+    as_written: Optional[list[AsWritten]]
+    refused: Optional[list[Refused]]
     proofs: list[Proof]
     health: list[Health]
     silent: list[str]
+
+
+class Looked(TypedDict):
+    """*window*: what `maple admin serve` shows."""
+
+    window: Window
+
+
+class Remembered(Looked):
+    """`maple admin report --config`."""
+
+    memory: Memory
+
+
+class OfAudit(Seen, Looked):
+    """`maple admin report` of an installation without a service that remembers."""
+
+
+class Both(Seen, Remembered):
+    """`maple admin report` of an installation with its service."""
+
+
+Report = Union[OfAudit, Remembered, Both]
+
+
+def reported(seen: Optional[Seen], memory: Optional[Memory], window: Window) -> Report:
+    """Return what there is of both; one is there at least."""
+    if memory is None:
+        assert seen is not None
+        return OfAudit(**seen, window=window)
+    remembered = Remembered(memory=memory, window=window)
+    return remembered if seen is None else Both(**seen, **remembered)

@@ -111,9 +111,10 @@ class Record(NamedTuple):
     """One submission of a version.
 
     *verdict*: "repaired" (so it was handed over), "known-good" (what the user once said yes to was), "accepted" (the
-    user said yes to an offer; known once the job has ended), "taken-back" (a change was left out, because a job failed
-    at once with it), "would-repair", "rule-mode", "findings", "clean", "unread" or "trial" (an
-    administrator's trial of the service, which is in no list), "" not known;
+    user said yes to an offer; known once the job has ended), "declined" (the user was asked, and what ran is as it was
+    written), "taken-back" (a change was left out, because a job failed at once with it), "would-repair", "rule-mode",
+    "findings", "clean", "unread" or "trial" (an administrator's trial of the service, which is in no list), "" not
+    known;
     *codes*: of the rules. *how*: "memory", "decided", "helper" or "late" (the helper's answer is not known;
     "late-" and its verdict, where the front's own audit line tells it).
     *pid*, *pid_started*: of the front, which the real command has after it. *joined*: how *job* is known: "filter"

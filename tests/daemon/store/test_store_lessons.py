@@ -91,3 +91,16 @@ def test_what_two_services_learn_at_once_is_not_lost(store: Store, monkeypatch: 
     take(store, 1e9)
     found = Standing.read(store.standing(1001, "train", CHANGE))
     assert (found.state, found.ran, found.failed) == ("cleared", "1", "9")
+
+
+def test_an_offer_that_was_not_taken_is_counted_as_declined(store: Store) -> None:
+    """By the script that the scheduler has: as written, or as offered. Where nobody was asked, nobody declined."""
+    store.keep_version(version())
+    offer = {"verdict": "findings", "offered_hash": "cd" * 32}
+    for number, more, ran in ((1, offer, "ab"), (2, offer, "cd"), (3, {"verdict": "findings"}, "ab"), (4, offer, "ef")):
+        ended(store, number, "completed", **more)
+        store.keep_outcomes([outcome(str(number), script_hash=ran * 32)])
+    assert take(store, 1e9) == 4
+    verdicts = {one.id: one.verdict for one in store.records(1001)}
+    assert verdicts == {"r1": "declined", "r2": "accepted", "r3": "findings", "r4": "findings"}
+    assert {one.verdict: one.jobs for one in store.counted()} == {"declined": 1, "accepted": 1, "findings": 2}

@@ -30,6 +30,7 @@ def filled(store: Store) -> None:
     assert store.keep_told("17", 1001, NOW)
     assert store.keep_runs([(1001, Run("17", Asked("", "train"), NOW, 60.0, "completed"))])
     assert store.keep_reached(1001, Reached("r1", "", NOW, 900.0, 1000, 0.0, 0.5, 800))
+    assert store.keep_cause(1001, "17", "gpu_oom", NOW)
 
 
 def told(store: Store, uid: int) -> list[object]:
@@ -332,3 +333,16 @@ def test_how_far_a_run_came_is_kept_with_its_version(store: Store) -> None:
     assert again.reached == Reached("r1", "v1", NOW + 5, 1000.0, 1000) and again.outcome == first.outcome
     assert not store.keep_reached(1001, Reached("r2", "", NOW, 1.0))
     assert not store.keep_reached(1001, Reached("none", "", NOW, 1.0))
+
+
+def test_a_class_is_kept_of_a_job_that_is_known(store: Store) -> None:
+    """A later word stands; of another's job, or of one that nobody heard of, nothing is kept."""
+    filled(store)
+    store.keep_record(record("r7", at=NOW + 2))
+    store.join("r7", 1001, "141.pbs01", "filter")
+    assert store.keep_cause(1001, "17", "host_oom", NOW + 5) and store.keep_cause(
+        1001, "141", "disk_quota_or_full", NOW
+    )
+    assert not any(store.keep_cause(uid, job, "gpu_oom", NOW) for uid, job in ((OTHER, "17"), (1001, "18"), (1001, "")))
+    assert store.causes(NOW) == {("17", 1001): "host_oom", ("141.pbs01", 1001): "disk_quota_or_full"}
+    assert store.causes(NOW + 1) == {("17", 1001): "host_oom"}

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import time
-from typing import TYPE_CHECKING, List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
 
 import click
 from maple_submit_filter.answer.report import printable
@@ -162,4 +162,14 @@ def shown(job: str, as_json: bool) -> Optional[int]:
             click.echo(printable(line))
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
         click.echo("found at the job's end, %s; maple-fix %s --anew reads the logs again" % (when, printable(job)))
+    _remembered(answer)
     return 1 if unknown else 0
+
+
+def _remembered(answer: Dict[str, Any]) -> None:
+    """Tell the service the class that was found at the job's end: a node of the job's may have had no way to it."""
+    from ...diagnose.cause_told import tell
+
+    cause = answer["cause"]
+    if not cause.get("likely"):
+        tell(str(answer.get("job") or ""), str(cause["class"]))

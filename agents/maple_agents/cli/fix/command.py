@@ -134,6 +134,7 @@ def fix(
         diagnosis = _explained(job, logs, script, site_id, words, state, exit_code, model)
         if not as_json:
             _shown(diagnosis, acts=bool(write or submit or rounds or was), hint=not (write or submit or rounds))
+        _remembered(diagnosis, was)
         if was is not None:
             _confirmed(diagnosis, was, as_json)
         if rounds is not None:
@@ -230,6 +231,13 @@ def _as_json(answer: Dict[str, object]) -> None:
 
     with printing():
         json_output.echo(answer)
+
+
+def _remembered(diagnosis: "Diagnosis", was: Optional[str]) -> None:
+    """Tell the service the class of the failure, where there is one: what users know counts more than what was read."""
+    from ...diagnose.cause_told import claimed, tell
+
+    tell(diagnosis.case.ended.id, was or claimed(diagnosis))
 
 
 def _confirmed(diagnosis: "Diagnosis", was: str, quiet: bool) -> None:

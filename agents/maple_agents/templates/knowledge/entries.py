@@ -25,6 +25,7 @@ CLASSES = (
     "mpi_not_enough_slots", "backend_unsupported_on_hardware", "deepspeed_hostfile_or_ssh", "accelerate_config",
     "container_error", "dos_line_endings", "cancelled_by_user", "resource_limit", "none", "unknown",
 )  # fmt: skip
+FAILURES = frozenset(CLASSES) - {"none", "unknown"}
 # none: the job succeeded; unknown: the logs do not show the cause; cancelled_by_user: somebody ended it;
 # resource_limit: too many open files, processes or threads.
 

@@ -1,8 +1,8 @@
-"""The shape of what `maple admin report` prints with `--json`: from the audit lines, and from the service's memory."""
+"""Shapes of what `maple admin report` finds in the audit lines, and in the service's memory."""
 
 from __future__ import annotations
 
-from typing import Optional, TypedDict, Union
+from typing import Optional, TypedDict
 
 
 class Late(TypedDict):
@@ -77,25 +77,3 @@ class Memory(TypedDict):
     rules: list[OfRule]
     partitions: list[OfPartition]
     days: list[OfDay]
-
-
-class Remembered(TypedDict):
-    """`maple admin report --config`."""
-
-    memory: Memory
-
-
-class Both(Seen, Remembered):
-    """`maple admin report` of an installation with its service."""
-
-
-Report = Union[Seen, Remembered, Both]
-
-
-def reported(seen: Optional[Seen], memory: Optional[Memory]) -> Report:
-    """Return what there is of both; one is there at least."""
-    if memory is None:
-        assert seen is not None
-        return seen
-    remembered = Remembered(memory=memory)
-    return remembered if seen is None else {**seen, **remembered}

@@ -21,6 +21,7 @@ CHANGED = ("repaired", "accepted", "known-good")  # verdicts: what was submitted
 DONE = {
     "repaired": "repaired",
     "accepted": "repaired after a yes",
+    "declined": "offered, and declined",
     "known-good": "repaired as before",
     "taken-back": "repair taken back",
     "would-repair": "would repair",
