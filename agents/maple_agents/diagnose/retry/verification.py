@@ -42,6 +42,7 @@ BY_RANKS = {
     Kind.WORLD: "wrong_world_size_or_rank",
     Kind.MASTER: "rendezvous_timeout_master_unreachable",
     Kind.GPU: "wrong_world_size_or_rank",
+    Kind.NETWORK: "wrong_network_interface",
 }
 # What stands in the output is the rules' to explain; where they know nothing of it, this is what the verdict means.
 BY_WORDS = {

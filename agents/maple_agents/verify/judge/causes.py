@@ -149,6 +149,7 @@ def gpus(run: Run, scene: Scene) -> Iterator[Reason]:
     expected = any(process.gpus for group in run.step.groups for process in group.processes)
     there = expected or any(fact.table("machine").get("nvidia_on_node") for fact in run.facts)
     shared = sharing(run) if binds and there else []
+    one_device = [] if run.whole else on_one_device(run)
     beyond = [
         fact
         for fact in run.facts
@@ -166,6 +167,10 @@ def gpus(run: Run, scene: Scene) -> Iterator[Reason]:
     elif shared:
         says = f"{shared[0].who} and {shared[1].who} take the same GPU: both are local rank {shared[0].local_rank}"
         yield reason(run, Kind.GPU, says, shared)
+    elif one_device:
+        taken = one_device[0].table("device")
+        says = f"{ranks_in_words(ranks(one_device))} on {one_device[0].host} take the same GPU ({taken.get('uuid')})"
+        yield reason(run, Kind.GPU, f"{says}: {_seen(taken.get('count'))}, and NCCL refuses to share it", one_device)
     elif facts:
         yield reason(run, Kind.GPU, f"{facts[0].who}: {facts[0].says}", facts)
     elif expected and blind:
@@ -181,6 +186,26 @@ def sharing(run: Run) -> list[Fact]:
     for fact in run.facts:
         takes[fact.host, fact.local_rank, fact.visible()].append(fact)
     return next((facts for facts in takes.values() if len(facts) > 1), [])
+
+
+def on_one_device(run: Run) -> list[Fact]:
+    """Return the processes of NCCL that failed and hold one device: it takes no two ranks on one (NCCL 2.28.9)."""
+    holds: dict[object, list[Fact]] = defaultdict(list)
+    for fact in run.facts:
+        device = fact.table("device")
+        if fact.ok is False and device.get("uuid") and fact.told.get("backend") == "nccl":
+            holds[fact.host, device["uuid"]].append(fact)
+    return next((facts for facts in holds.values() if len(facts) > 1), [])
+
+
+def _seen(count: object) -> str:
+    return f"each sees {count} GPU{'' if count == 1 else 's'}"
+
+
+def interfaces(run: Run, scene: Scene) -> Iterator[Reason]:
+    facts = of_kind(run, Kind.NETWORK)
+    if facts:
+        yield reason(run, Kind.NETWORK, f"{facts[0].who} finds no such interface: {facts[0].says}", facts)
 
 
 def collectives(run: Run, scene: Scene) -> Iterator[Reason]:
@@ -202,7 +227,8 @@ def killed(run: Run, scene: Scene) -> Iterator[Reason]:
 
 
 def crashed(run: Run, scene: Scene) -> Iterator[Reason]:
-    facts = of_kind(run, Kind.CRASHED)
+    shared = on_one_device(run) if scene.wants_gpus else []
+    facts = [fact for fact in of_kind(run, Kind.CRASHED) if fact not in shared]
     if facts:
         first = min(facts, key=lambda fact: fact.ended_at)
         says = f"{first.who} failed during {first.phase} with {first.error}: {first.says}"
@@ -231,6 +257,7 @@ CAUSES: tuple[Callable[[Run, Scene], Iterator[Reason]], ...] = (
     ports,
     masters,
     gpus,
+    interfaces,
     collectives,
     killed,
     crashed,

@@ -32,6 +32,8 @@ _UNRESOLVED = re.compile(
     r"Name or service not known|name resolution|nodename nor servname|gai error|\[Errno -\d\]", re.I
 )
 _WAITED = re.compile(r"timed? ?out|found no rank 0|only ranks .* came|DistStoreError|no answer", re.I)
+# NCCL 2.28 and gloo of torch 2.11, where the interface that a variable names is not on the node.
+_NO_INTERFACE = re.compile(r"no socket interface found|Unable to find address for|interface name does not exist", re.I)
 _DEVICE = re.compile(r"invalid device ordinal|no CUDA|No HIP|no XPU|CUDA driver|CUDA_ERROR|No devices found", re.I)
 
 EARLY = ("started", "import", "device")  # phases in which a rank has met nobody yet
@@ -112,6 +114,7 @@ _GENERAL = {
     Kind.NODE: "start a task on every node of the allocation",
     Kind.MISSING: "start as many processes as the world size says",
     Kind.RENDEZVOUS: "see that the nodes reach each other at this address, and that all are started",
+    Kind.NETWORK: "name an interface that every node has (ip -br link), in NCCL_SOCKET_IFNAME or GLOO_SOCKET_IFNAME",
     Kind.COLLECTIVE: "try another interface (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME), and tell your site",
     Kind.KILLED: "see the memory limit of the job, and the node's log",
     Kind.CRASHED: "the program would fail in the same way: see the message",
@@ -157,6 +160,8 @@ def _meeting(fact: Fact) -> Kind | None:
 def _of_text(fact: Fact) -> Kind | None:
     if _TAKEN.search(fact.says):
         return Kind.PORT
+    if _NO_INTERFACE.search(fact.says):
+        return Kind.NETWORK
     if _UNRESOLVED.search(fact.says):
         return Kind.MASTER
     if LEFT.search(fact.says) and not _WAITED.search(fact.says):

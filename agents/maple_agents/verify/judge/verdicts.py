@@ -36,6 +36,7 @@ class Kind(StrEnum):
     NODE = "silent node"
     MISSING = "missing ranks"
     RENDEZVOUS = "rendezvous timeout"
+    NETWORK = "wrong network interface"
     COLLECTIVE = "wrong or stuck collective"
     KILLED = "killed"
     CRASHED = "crashed"
