@@ -241,7 +241,7 @@ def test_on_a_socket_its_mode_says_who_may(served, tmp_path: Path) -> None:  # t
         asked.request("POST", "/")
         assert asked.getresponse().status == 405
     again, process = served("--socket", str(path))
-    assert "another listens here already" in again and process.wait(30) == 2
+    assert "another program listens there" in again and process.wait(30) == 2
 
 
 def test_on_loopback_a_key_is_asked_for(served) -> None:  # type: ignore[no-untyped-def]

@@ -113,28 +113,41 @@ def activated(environ: Mapping[str, str], pid: int) -> list[socket.socket]:
 def bound(path: str, mode: int = MODE) -> socket.socket:
     """Return a socket listening at *path*; a stale one there is removed. Raises `NoSocket`.
 
-    A lock beside it, held while we live, tells a stale socket from that of another daemon.
+    A lock beside it, held while we live, keeps two daemons apart; what another program serves stays as it is.
     """
     _lock(path + ".lock")
     if len(os.fsencode(path)) > 107:
         raise NoSocket("%s: longer than a socket's path may be (107 bytes)" % path)
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     try:
-        with contextlib.suppress(FileNotFoundError):
-            if not stat.S_ISSOCK(os.lstat(path).st_mode):
-                raise NoSocket("%s: is there and no socket; name another path" % path)
-            os.unlink(path)
+        put_away(path)
         made.bind(path)
         os.chmod(path, mode)
         made.listen(1024)
     except OSError as error:
         made.close()
         raise NoSocket("%s: %s" % (path, (error.strerror or str(error)).lower())) from None
-    except NoSocket:
-        made.close()
-        raise
     made.setblocking(False)
     return made
+
+
+def put_away(path: str) -> None:
+    """Remove a socket that nobody serves. Raises `OSError` where something else lies there, or somebody listens."""
+    try:
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            raise FileExistsError(17, "is there and no socket; name another path", path)
+    except FileNotFoundError:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as asked:
+        asked.setblocking(False)  # one whose queue is full is served, too
+        try:
+            asked.connect(path)
+        except ConnectionRefusedError:
+            os.unlink(path)
+            return
+        except BlockingIOError:
+            pass
+    raise FileExistsError(17, "another program listens there; stop it, or name another path", path)
 
 
 def on_loopback(host: str, port: int) -> socket.socket:

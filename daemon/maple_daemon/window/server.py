@@ -10,7 +10,6 @@ import datetime
 import hmac
 import os
 import socket
-import stat
 import threading
 import time
 from collections.abc import Callable
@@ -25,7 +24,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ..base.peers import on_loopback
+from ..base.peers import on_loopback, put_away
 from . import figures, pages
 from .shapes import Window
 
@@ -117,7 +116,7 @@ def listening(place: Place) -> socket.socket:
     """
     if not place.path:
         return on_loopback("127.0.0.1", place.port)
-    _put_away(place.path)
+    put_away(place.path)
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o117)
     try:
@@ -126,21 +125,6 @@ def listening(place: Place) -> socket.socket:
         os.umask(before)
     made.listen(WAITING)
     return made
-
-
-def _put_away(path: str) -> None:
-    try:
-        if not stat.S_ISSOCK(os.lstat(path).st_mode):
-            raise FileExistsError(17, "something else lies here", path)
-    except FileNotFoundError:
-        return
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:
-        try:
-            asked.connect(path)
-        except ConnectionRefusedError:
-            os.unlink(path)
-            return
-    raise FileExistsError(17, "another listens here already", path)
 
 
 def serve(app: Starlette, bound: socket.socket) -> None:
