@@ -181,7 +181,7 @@ def test_no_repair_of_any_case_is_vetoed(case):
 
 STUBS = {
     "srun": 'while [[ $1 == -* ]]; do shift; done\nSLURM_PROCID=1 SLURM_NODEID=1 SLURM_LOCALID=0 exec "$@"\n',
-    "apptainer": 'shift 2\nPATH=$IMAGE exec "$@"\n',
+    "apptainer": 'shift 3\nPATH=$IMAGE exec "$@"\n',
     "scontrol": "printf '%s\\n' n1 n2\n",
     "torchrun": 'printf "%s\\n" "$@" >> $TOLD\n',
     "accelerate": 'printf "%s\\n" "$@" >> $TOLD\n',
@@ -197,7 +197,7 @@ _INTO = re.compile(
 def contained(case: rule_cases.RuleCase) -> bytes | None:
     """The case's script with the tasks of every srun in an image; None where no line is so simple."""
     source = case.submission.script or b""
-    made, count = _INTO.subn(rb"\1 apptainer exec i.sif ", source)
+    made, count = _INTO.subn(rb"\1 apptainer exec --nv i.sif ", source)
     return made if count and b"apptainer" not in source and b"container" not in source else None
 
 

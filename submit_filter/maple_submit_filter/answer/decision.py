@@ -7,7 +7,7 @@ from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 from ..host.bounded_file import read_file
 from ..plan.build import plan
 from ..play.tape.recording import Tape
-from ..repair.search import Again, Repair, State, repair
+from ..repair.search import Again, Repair, State, repair, submitted
 from ..request.slurm import submission as slurm
 from ..rules import diagnose
 from ..site.facts import GENERIC_PBS, GENERIC_SLURM, Site
@@ -75,7 +75,7 @@ def decide(
     tape = Tape()
     state, sure = _weighed(job, site, tape)
     state = _presumed(state, job, site)
-    if not state.proven():
+    if not state.proven() and not _harmless(state):
         why = _unread(state) if not state.findings else ""
         verdict = "findings" if state.findings else "unread" if why else "clean"
         return Decision(verdict, state.findings, state.plan, why=why)
@@ -221,8 +221,14 @@ def _cured(shown: State, state: State, site: Site, tape: Tape) -> Decision:
             known[source, argv] = _played(changed, sure, None, tape) if changed is not None else None
         return known[source, argv]
 
-    safe = repair(state, (Safety.SAFE,), again)
-    more, unasked = (safe, True) if safe.whole else _with_offers(state, shown.findings, sure, again)
+    first = _eased(shown, site)
+    if first is None and not state.proven():
+        return Decision("findings", shown.findings, shown.plan)
+    base = again(first.state.job, *submitted(first.state)) if first is not None else state
+    if base is None:
+        return Decision("findings", shown.findings, shown.plan)
+    safe = repair(base, (Safety.SAFE,), again).behind(first)
+    more, unasked = (safe, True) if safe.whole else _with_offers(base, first, shown.findings, sure, again)
     safe = more if unasked else safe
     held = list(safe.held_back)
     likely = {finding.code for finding in shown.findings}
@@ -232,14 +238,35 @@ def _cured(shown: State, state: State, site: Site, tape: Tape) -> Decision:
     return Decision(verdict, shown.findings, shown.plan, repaired, offered, tuple(dict.fromkeys(held)))
 
 
-def _with_offers(state: State, findings: Tuple[Finding, ...], site: Site, again: Again) -> Tuple[Repair, bool]:
+def _harmless(state: State) -> bool:
+    """Return whether a change is proposed that no right script can feel."""
+    return any(fix.harmless for finding in state.findings for fix in finding.fixes[:1])
+
+
+def _eased(shown: State, site: Site) -> Optional[Repair]:
+    """Return what such changes lead to, None where there is none."""
+    if not _harmless(shown):
+        return None
+    from ..repair.harmless import eased
+
+    def again(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
+        changed = understood(job.submission._replace(script=source, argv=argv), job.read, job.peruse)
+        return _played(changed, site) if changed is not None else None
+
+    start = again(shown.job, *submitted(shown))
+    return eased(start, again) if start is not None else None
+
+
+def _with_offers(
+    state: State, first: Optional[Repair], findings: Tuple[Finding, ...], site: Site, again: Again
+) -> Tuple[Repair, bool]:
     """Return what all offers lead to, and whether that is sure enough to be made unasked."""
     from ..repair.offers import offered
     from ..repair.witness import sure, unasked
 
     offer = offered(state, findings, again)
     certain = sure(state, offer, site, again)
-    return unasked(offer.made) if certain else offer.made, certain
+    return (unasked(offer.made) if certain else offer.made).behind(first), certain
 
 
 def _rewritten(

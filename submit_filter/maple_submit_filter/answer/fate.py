@@ -49,10 +49,12 @@ def _fate(finding: Finding, decision: Decision, mode: str) -> str:
 
 def _fixed_by(finding: Finding, decision: Decision) -> Optional[str]:
     """Return the change that cures the finding unasked, None where nothing does."""
-    if decision.repaired is None or not finding.proven:
+    if decision.repaired is None:
         return None
     own = [say[len(finding.code) + 1 :] for say in decision.repaired.says if say.startswith(finding.code + " ")]
     best = [say for say in own if finding.fixes and say.startswith(finding.fixes[0].says)]
+    if not finding.proven:
+        return next(iter(best), None)
     others = sorted({say.split(" ")[0] for say in decision.repaired.says})
     return (best or own or ["by the change for " + " and ".join(others)])[0]
 

@@ -50,6 +50,14 @@ class Repair(NamedTuple):
     because: Tuple[Tuple[int, str], ...]
     held_back: Tuple[Tuple[str, str], ...]
 
+    def behind(self, first: Optional["Repair"]) -> "Repair":
+        """Return this repair with another before it: it began where that led."""
+        if first is None:
+            return self
+        because = tuple(dict.fromkeys((*first.because, *self.because)))
+        whole = self.whole or not self.state.proven()
+        return Repair(self.state, whole, (*first.taken, *self.taken), because, self.held_back)
+
 
 Locals = Tuple[Tuple[int, int], ...]
 Submitted = Tuple[bytes, Tuple[bytes, ...]]
@@ -65,7 +73,7 @@ def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
     taken: List[Tuple[str, Fix]] = []
     because: List[Tuple[int, str]] = []
     held: List[Tuple[str, str]] = []
-    seen = {_submitted(start)}
+    seen = {submitted(start)}
     for _ in range(MOST_ROUNDS):
         if not state.proven():
             break
@@ -76,7 +84,7 @@ def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
         taken.append((code, fix))
         because += reasons(fix, state)
         state = after
-        seen.add(_submitted(state))
+        seen.add(submitted(state))
     whole = not state.proven() and bool(taken)
     losses = lost(start.played(), state.played()) if whole else ()
     if losses and Safety.ASK not in safeties:
@@ -95,7 +103,8 @@ def reasons(fix: Fix, state: State) -> List[Tuple[int, str]]:
     return lines + [(0, edit.because) for edit in fix.argv_edits]
 
 
-def _submitted(state: State) -> Submitted:
+def submitted(state: State) -> Submitted:
+    """Return the script and the command line of a state."""
     return state.job.source, state.job.submission.argv
 
 
@@ -196,7 +205,7 @@ def _its_doing(fix: Fix, before: State, after: State) -> bool:
 
 def _refused(finding: Finding, state: State, start: State, after: Optional[State], seen: Set[Submitted]) -> str:
     """Return why a fix is not to be used, "" when it may be."""
-    if after is None or not _better(finding, state, after) or _submitted(after) in seen:
+    if after is None or not _better(finding, state, after) or submitted(after) in seen:
         return "the launch would still be wrong with it"
     if not after.proven() and not shown(after, start):
         return "the repaired launch could not be proven right"

@@ -37,12 +37,13 @@ class ArgvEdit(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """Edits that belong together: made all, or none."""
+    """Edits that belong together: made all, or none. *harmless*: a script that is right runs the same with them."""
 
     edits: tuple[Edit, ...]
     safety: str
     says: str
     argv_edits: tuple[ArgvEdit, ...] = ()
+    harmless: bool = False
 
 
 class Conflict(ValueError):

@@ -54,6 +54,7 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     fixes = first_node_fixes(master, site, "MPL504", job.source)
     at = pointed_at(master, step)
     sure = breach.kind not in breach_kinds.UNPROVEN  # a program may read its ranks, and so its master, elsewhere
-    fixes = fixes if sure else as_offers(fixes)
+    listed = breach.kind == breach_kinds.LIST_SAID  # a piece that is a name is the first one, or no name at all
+    fixes = fixes if sure else tuple(fix._replace(harmless=listed) for fix in as_offers(fixes))
     return Finding("MPL504", SAID[breach.kind], at, sure, fixes=fixes,
                    help="use the name of the job's first node")  # fmt: skip

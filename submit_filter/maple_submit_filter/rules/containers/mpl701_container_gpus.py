@@ -15,6 +15,7 @@ from ..limits import judged
 
 _FLAG = {"nvidia": ("nv", "nvccli"), "amd": ("rocm",)}
 _LETS = {"apptainer": ("nv", "nvccli", "rocm", "device"), "podman-hpc run": ("gpu", "gpus", "device")}
+_BINDS_ALONE = ("nv", "gpu")  # of NVIDIA's driver an image has nothing; a ROCm image brings its own libraries
 _RUNNERS = (b"apptainer", b"singularity")
 _NAME = re.compile(rb"\$\{?([A-Za-z_]\w*)")
 _FLAGS = re.compile(rb"(?<!\S)--(\w+)(?!\S)")
@@ -30,8 +31,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: srun podman-hpc run --rm image torchrun --nproc-per-node=4 train.py, without --gpu
     Wrong: srun apptainer exec --nv image.sif python train.py, on AMD GPUs
     Right: srun apptainer exec --nv image.sif torchrun --nproc-per-node=4 train.py
-    Why:   inside no driver is found and the program says that CUDA is not available. `maple check` shows the change; at
-           submission Maple only reports it: a site may have made it the default.
+    Why:   inside no driver is found and the program says that CUDA is not available. Maple adds --nv unasked: where a
+           site has made it the default, or nodes have other GPUs, it changes nothing. --rocm is only offered: an image
+           may bring what it needs.
     """
     yield from _by_plan(plan, job)
     wanted = _wanted(plan)
@@ -67,7 +69,8 @@ def _let_in(runner: str, flag: str, step: Step, job: Job) -> Tuple[Fix, ...]:
     words = rb"(?<![\w.-])(?:%s)[ \t]+(?:\S+[ \t]+)*?(?:exec|run)(?![\w-])" % names
     match = re.compile(words).search(job.source, step.span.start, step.span.end)
     edit = Edit(Span(match.end(), match.end()), b" --" + flag.encode(), "MPL701") if match is not None else None
-    return (Fix((edit,), Safety.ASK, "add --" + flag),) if edit is not None else ()
+    fix = Fix((edit,), Safety.ASK, "add --" + flag, harmless=flag in _BINDS_ALONE) if edit is not None else None
+    return (fix,) if fix is not None else ()
 
 
 def _stands_there(plan: LaunchPlan, job: Job) -> bool:
@@ -112,7 +115,8 @@ def _given(step: Step, job: Job, flag: str) -> Optional[Fix]:
     if match is None:
         return None
     at = step.span.start + match.end()
-    return Fix((Edit(Span(at, at), b" --" + flag.encode(), "MPL701"),), Safety.ASK, "add --%s" % flag)
+    edit = Edit(Span(at, at), b" --" + flag.encode(), "MPL701")
+    return Fix((edit,), Safety.ASK, "add --%s" % flag, harmless=flag in _BINDS_ALONE)
 
 
 def _is_given_none(step: Step, plan: LaunchPlan, job: Job, wanted: Tuple[str, ...]) -> bool:

@@ -26,7 +26,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: module purge; module load gpu ... srun python train.py, on Expanse
     Right: module purge; module load slurm gpu ... srun python train.py
-    Why:   bash says: srun: command not found. Maple asks first: a profile may have put srun on PATH by other means.
+    Why:   bash says: srun: command not found. Maple asks first: another module may bring Slurm with it, or a profile
+           have put srun on PATH.
     """
     module = site.scheduler_module.encode()
     if not module or b"purge" not in job.source:

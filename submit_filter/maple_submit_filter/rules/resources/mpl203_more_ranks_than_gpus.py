@@ -32,7 +32,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #SBATCH --nodes=2 --gpus=4 ... srun torchrun --nnodes=2 --nproc-per-node=4 (--gpus is the job's total)
     Right: torchrun --nproc-per-node=4
     Why:   local rank 4 asks for a device that is not there. Maple asks first: fewer ranks change the global batch
-           size.
+           size. Unasked it only restates a --gpus that is one node's worth, where as many ranks start on each node of
+           several: whole nodes give no more than that.
     """
     yield from _slots(plan, job) if b"slots=" in job.source and b"deepspeed" in job.source else ()
     for step in plan.steps:
@@ -42,7 +43,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             ):
                 yield _finding(step, breach, plan, job)
             if breach.kind in (breach_kinds.GPUS_JOB, breach_kinds.GPUS_ASKED):
-                yield _of_job(step, breach, job)
+                yield _of_job(step, breach, plan, job)
             if breach.kind == breach_kinds.LOCAL_RANK_BEYOND:
                 yield _by_local_rank(step, breach, plan, job, site)
             if breach.kind == breach_kinds.GPUS_FEWER:
@@ -75,7 +76,7 @@ def _bare(word: bytes) -> bytes:
     return re.sub(rb"[\"'{}]", b"", word)
 
 
-def _of_job(step: Step, breach: Breach, job: Job) -> Finding:
+def _of_job(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     """`--gpus` is the total of the job (sbatch(1)), and is often read as that of a node."""
     workers, agents, total = (breach.numbers[name] or 0 for name in ("workers", "agents", "all"))
     says = "%d ranks start, but the job has requested %d GPU%s in all" % (workers * agents, total, "s"[: total != 1])
@@ -91,8 +92,18 @@ def _of_job(step: Step, breach: Breach, job: Job) -> Finding:
         return Finding("MPL203", says, step.span, fixes=own, help="request a GPU for each rank, or start fewer ranks")
     sure = breach.kind == breach_kinds.GPUS_JOB  # a node of one's own may bring all its GPUs
     fix = _as_many(job, workers * agents)
+    if fix is not None:
+        fix = fix._replace(harmless=_a_nodes_worth(total, workers, agents, step, plan))
     return Finding("MPL203", says, at(job.settings.get("gpus")), sure, fixes=(fix,) if fix is not None else (),
                    help=need % (workers * agents, workers))  # fmt: skip
+
+
+def _a_nodes_worth(total: int, workers: int, agents: int, step: Step, plan: LaunchPlan) -> bool:
+    """Return whether the total is what the ranks of one node need, and as many start on each of the job's nodes.
+
+    Where these have found their GPUs all the same, whole nodes were given, and have them when they are asked for.
+    """
+    return total == workers and agents == step.nodes == plan.allocation.nodes
 
 
 def _one_line_a_node(job: Job, lines: int) -> Tuple[Fix, ...]:

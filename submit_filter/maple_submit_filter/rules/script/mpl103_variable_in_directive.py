@@ -32,8 +32,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   sbatch says: "$NODES" is not a valid node count; qsub: Illegal attribute or resource value. A path or a
            name with a variable is taken letter for letter: an output folder called $HOME is not there, and the job
            fails without a message, or its output is not delivered. Maple shows sbatch's own pattern, the value that
-           the script gives the variable, or the file in the folder of submission, and else only reports it: what the
-           variable will hold when the job runs is not known when it is submitted.
+           the script gives the variable, or the file in the folder of submission. An output in a folder that is called
+           like a variable is changed unasked, for no such folder is there. The rest is only reported: what the variable
+           will hold when the job runs is not known when it is submitted.
     """
     for oddity in job.script.oddities:
         if oddity.kind == "variable":
@@ -90,7 +91,10 @@ def _by_pattern(setting: Setting, plan: LaunchPlan, job: Job) -> Optional[Fix]:
     if b"$" in new and setting.name in ("output", "error"):
         new = new.rpartition(b"/")[2]  # the folder of submission is there
     made = restate(job, setting, new, "MPL103") if new and b"$" not in new else None
-    return made.fix(Safety.ASK, option(job, setting.name, new.decode("utf-8", "replace"))) if made is not None else None
+    if made is None:
+        return None
+    fix = made.fix(Safety.ASK, option(job, setting.name, new.decode("utf-8", "replace")))
+    return fix._replace(harmless=setting.name in ("output", "error") and b"$" in setting.value.rpartition(b"/")[0])
 
 
 _PLAIN = re.compile(rb"[\w./:-]+")

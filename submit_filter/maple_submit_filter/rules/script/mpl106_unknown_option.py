@@ -25,8 +25,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #SBATCH --cpu-bind=cores, which is an option of srun
     Right: srun --cpu-bind=cores python train.py
     Why:   sbatch says: unrecognized option. Maple speaks of it where one letter makes it an option that there is, or
-           where srun has it, and only shows the change, for plug-ins bring options of their own, such as --image or
-           --container-image.
+           where srun has it: no plug-in calls its own like that (they bring --image, or --container-image), so that no
+           job runs with it as written, and the one that is meant is written unasked. Of several it offers the first.
     """
     if not unknown_option(job.script.refused):
         return
@@ -41,7 +41,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         if near and len(word) > 3:
             start = job.source.find(word.encode(), oddity.span.start, oddity.span.end)
             edit = Edit(Span(start, start + len(word.encode())), near[0].encode(), "MPL106")
-            fix = Fix((edit,), Safety.ASK, "--%s" % near[0])
+            fix = Fix((edit,), Safety.ASK, "--%s" % near[0], harmless=len(near) == 1)
             fixes = (fix,) if start >= 0 else ()
             yield Finding("MPL106", "sbatch knows no option --%s" % word, oddity.span, fixes=fixes,
                           help="did you mean --%s?" % near[0])  # fmt: skip
@@ -62,6 +62,7 @@ def _of_srun(word: str, span: Span, plan: LaunchPlan, job: Job) -> Finding:
     edits = [Edit(Span(line, line), b"#", "MPL106")]
     edits += [Edit(Span(at, at), b" " + words, "MPL106") for at in dict.fromkeys(places) if at is not None]
     said = "on the line of srun" if edits[1:] else "nowhere: no srun is there"
-    fixes = (Fix(tuple(edits), Safety.ASK, "say --%s %s" % (word, said)),) if alone and None not in places else ()
+    fix = Fix(tuple(edits), Safety.ASK, "say --%s %s" % (word, said), harmless=bool(edits[1:]))
+    fixes = (fix,) if alone and None not in places else ()
     return Finding("MPL106", "--%s is an option of srun, which sbatch does not take" % word, span, fixes=fixes,
                    help="srun --%s ..." % word)  # fmt: skip
