@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from . import key_values
-from .printed import Pace, paces
+from .printed import Pace, paces, throughput
 from .values import Announced, Mark, Observation, Place, Scope
 
 _LAST = 400  # lines of a kind that are looked at
@@ -30,7 +30,8 @@ def completed(
     rows = [_meant(row) for row in rows]
     for at, row in enumerate(rows):
         if isinstance(row, Observation) and row.role == "training" and row.scope != "unknown":
-            kinds.setdefault((row.format, row.scope, row.label, row.step is None), []).append(at)
+            heads = row.step is None and row.loss is None  # the heading of an epoch
+            kinds.setdefault((row.format, row.scope, row.label, row.step is None, heads), []).append(at)
     out = list(rows)
     for places in kinds.values():
         last = places[-_LAST:]
@@ -42,10 +43,11 @@ def completed(
 
 
 def _meant(row: Observation | Mark | Announced) -> Observation | Mark | Announced:
-    """Return a line of a loop as one of an evaluation where words in front of its step say so."""
-    if not isinstance(row, Observation) or row.format != _LOOPS or row.step is None:
+    """Return a line of a loop as one of an evaluation where words in front of its step, or of its epoch, say so."""
+    if not isinstance(row, Observation) or row.format != _LOOPS:
         return row
-    before = max(0, row.text.find(str(row.step)))
+    counted = row.text.find(str(row.step)) if row.step is not None else row.text.lower().find("epoch")
+    before = max(0, counted)
     return replace(row, role="evaluation", scope="part") if key_values.is_aside(row.text[:before]) else row
 
 
@@ -54,7 +56,7 @@ def _agreed(lines: Sequence[Observation], below: Callable[[Place], str]) -> list
         line.text + "\n" + below(line.place) if line.speed is None or line.loss is None else line.text for line in lines
     ]
     lines = _promoted(lines, texts)
-    found = [paces(text) if line.speed is None else [] for line, text in zip(lines, texts)]
+    found = [paces(text) for text in texts]
     doubt = _is_each(lines, found, texts)
     return [_filled(line, told, doubt, text) for line, told, text in zip(lines, found, texts)]
 
@@ -62,7 +64,9 @@ def _agreed(lines: Sequence[Observation], below: Callable[[Place], str]) -> list
 def _filled(line: Observation, told: Sequence[Pace], doubt: bool, text: str) -> Observation:
     """Return a line with the speed and the loss that its text tells."""
     sure = [pace for pace in told if doubt or not pace.doubtful]
-    if sure:
+    if line.speed is None or line.step_seconds is not None:  # else it is the throughput itself
+        line = replace(line, throughput=throughput(told))
+    if sure and line.speed is None:
         seconds = next((pace.seconds for pace in sure if pace.seconds is not None), None)
         line = replace(line, speed=sure[0].speed, step_seconds=line.step_seconds or seconds)
     return line if line.loss is not None else replace(line, loss=key_values.loss_in(text))
@@ -76,6 +80,7 @@ def _is_each(lines: Sequence[Observation], found: Sequence[Sequence[Pace]], text
     times = [
         (line.step or 0, pace.seconds or 0.0, line.at)
         for line, told in zip(lines, found)
+        if line.speed is None
         for pace in told[:3]
         if pace.doubtful
     ]

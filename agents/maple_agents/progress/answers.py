@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Union
 
 from ..diagnose.read.clean_lines import cleaned
 from .alarms import age_at_limit, checkpoint, is_done, silence
-from .values import Announced, Mark, Observation, Progress, Reading, Total
+from .printed import OF_DEVICE
+from .values import Announced, Mark, Observation, Progress, Reading, Speed, Total
 
 if TYPE_CHECKING:
     from . import shapes  # what is made is checked against it, and a page for people starts without it
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 VERSION: Literal[1] = 1
 QUESTIONS = ("speed", "progress", "eta", "loss", "checkpoint", "throughput", "failures")
 MOST_LOSSES = 60
-_THROUGHPUTS = ("samples/s", "tokens/s")
+_THROUGHPUTS = ("samples/s", "tokens/s", "words/s", "frames/s")
 
 
 def shown(text: str) -> str:
@@ -176,25 +178,28 @@ def last_checkpoint(progress: Progress) -> shapes.Checkpoint:
 def throughput(progress: Progress) -> shapes.Throughput:
     """Return samples or tokens a second, as printed; for each GPU where their number is known."""
     seen = [point.at for point in progress.course.points] or ([progress.course.last] if progress.course.last else [])
-    last = next(
-        (
-            observation
-            for observation in reversed(seen)
-            if observation.speed is not None and observation.speed.unit in _THROUGHPUTS
-        ),
-        None,
-    )
-    if last is None or last.speed is None:
+    told = [(line, rate) for line in reversed(seen) for rate in [_rate(line)] if rate is not None]
+    if not told:
         return {"value": None, "unit": None, "per_gpu": None, "gpus": None, "quote": None}
-    of_device = last.format == "torchtitan"
+    last, rate = told[0]
+    of_device = rate.unit.endswith(OF_DEVICE)
     gpus = progress.run.gpus
     return {
-        "value": _finite(last.speed.value),
-        "unit": last.speed.unit + (" of one device" if of_device else ""),
-        "per_gpu": _finite(last.speed.value) if of_device else _finite(last.speed.value / gpus) if gpus else None,
+        "value": _finite(rate.value),
+        "unit": rate.unit,
+        "per_gpu": _finite(rate.value) if of_device else _finite(rate.value / gpus) if gpus else None,
         "gpus": gpus,
         "quote": quote(last),
     }
+
+
+def _rate(line: Observation) -> Speed | None:
+    """Return the samples or tokens a second that a line tells."""
+    if line.throughput is not None:
+        return line.throughput
+    if line.speed is None or line.speed.unit not in _THROUGHPUTS:
+        return None
+    return replace(line.speed, unit=line.speed.unit + OF_DEVICE) if line.format == "torchtitan" else line.speed
 
 
 def failures(progress: Progress) -> shapes.Failures:

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from . import key_values
 from .series import Series, leading, resolved, series
 from .values import Announced, Course, Mark, Observation, Place, Point, Reading, Total
 
@@ -64,11 +65,6 @@ def _steps(lead: Series, clear: Sequence[Reading]) -> list[tuple[float, Observat
         )
         out.append((before + observation.step, observation))
     return out
-
-
-def _epoch_size(lead: Series) -> int:
-    """Return the steps of an epoch, as the last line tells them."""
-    return next((observation.steps for observation in reversed(lead.lines) if observation.steps), 0)
 
 
 def _starts(steps: Sequence[tuple[float, Observation]], told: Sequence[Place]) -> list[list[Point]]:
@@ -211,11 +207,18 @@ def _total(lead: Series, clear: Sequence[Reading], hints: Sequence[Total | Annou
     own = [total for total in lead.reading.said if total.name == "steps"] or [
         total for reading in clear for total in reading.said if total.name == "steps"
     ]
-    if last.scope == "run" and own:
+    if last.scope == "run" and own and not _counts_other(own[-1], last):
         return Total(own[-1].value, "told before the first step", own[-1].place, own[-1].text)
     if last.scope == "run":
         return next((hint for hint in hints if isinstance(hint, Total)), None)
     return _of_epochs(lead, last, clear, hints)
+
+
+def _counts_other(told: Announced, last: Observation) -> bool:
+    """Return whether a total of iterations was told beside a line that counts them and steps, as litgpt does."""
+    counts = key_values.counters(last.text)
+    ahead = told.text[: told.text.rfind(str(told.value))]
+    return "iter" in counts and counts["iter"][0] != last.step and "iter" in ahead[-30:].lower()
 
 
 def _of_epochs(
@@ -225,17 +228,29 @@ def _of_epochs(
     size = _epoch_size(lead)
     if not size or last.epoch is None:
         return None
+    told = _epochs(last, clear, hints)
+    if told is None:
+        return None
+    words = "%d epochs of %d steps" % (told.value, size)
+    return Total(size * told.value, words, told.place, told.text, told.value)
+
+
+def _epochs(last: Observation, clear: Sequence[Reading], hints: Sequence[Total | Announced]) -> Announced | None:
+    """Return how many epochs there are: beside the step, told before, on the lines of epochs, by the arguments."""
     if last.epochs:
-        words = "%d steps an epoch, %d epochs" % (size, last.epochs)
-        return Total(size * int(last.epochs), words, last.place, last.text)
-    totals = [epochs for reading in clear for epochs in reading.said if epochs.name == "epochs"]
-    totals += [hint for hint in hints if isinstance(hint, Announced) and hint.name == "epochs"]
-    if totals:
-        newest = totals[0]
-        return Total(
-            size * newest.value, "%d steps an epoch, %d epochs" % (size, newest.value), newest.place, newest.text
-        )
-    return None
+        return Announced("epochs", int(last.epochs), last.place, last.text)
+    told = [epochs for reading in clear for epochs in reading.said if epochs.name == "epochs"]
+    if told:
+        return told[0]
+    lines = [line for reading in clear for line in reading.observations if line.scope == "epoch" and line.epochs]
+    if len({line.epochs for line in lines if line.role == "training"}) == 1:
+        return Announced("epochs", int(lines[-1].epochs or 0), lines[-1].place, lines[-1].text)
+    return next((hint for hint in hints if isinstance(hint, Announced) and hint.name == "epochs"), None)
+
+
+def _epoch_size(lead: Series) -> int:
+    """Return the steps of an epoch, as the last line tells them."""
+    return next((observation.steps for observation in reversed(lead.lines) if observation.steps), 0)
 
 
 def _began(points: Sequence[Point], marks: Sequence[Mark], lead: Series) -> float | None:

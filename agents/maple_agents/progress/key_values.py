@@ -57,12 +57,15 @@ _ELSE = re.compile(
 _VALUE = r"[-+]?\d[\d,]{0,20}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?"
 _LOSS = re.compile(
     r"(?<![\w/])(?<!val )(?<!valid )(?<!eval )(?<!test )(?<!validation )(?<!valid: )(?<!val: )(?<!eval: )"
-    r"(?<!test: )[\"']?(?:train(?:ing)?[_/ ])?(?:total_|lm_)?"
+    r"(?<!test: )(?<!entropy )(?<!value )(?<!function )(?<!surrogate )(?<!policy )(?<!kl )(?<!aux )"
+    r"[\"']?(?:(?:train(?:ing)?|reduced|avg|avr|mean|running|smoothed|batch|total|tot|lm|ce)[_/ ]){0,3}"
     r"(?:[a-z]*loss(?:/train)?(?:/total)?|cost|xent|verlust|perte)[\"']?(?: train)?\s*[:=]?\s*[\"']?"
     r"(%s|nan|[-+]?inf)(?![\w%%])" % _VALUE,
     re.I,
 )
-_TRAINS = re.compile(r"loss|learning.?rate|\blr\b|grad|perplexity|\bppl\b|\brmse\b|accuracy", re.I)
+_TRAINS = re.compile(r"loss|\bepochs?\b|learning.?rate|\blr\b|grad|perplexity|\bppl\b|\brmse\b|accuracy", re.I)
+_OWN_LOSS = re.compile(r"(?<![\w/])train(?:ing)?[_ ]loss\b", re.I)  # no other loss is called so
+_TIMES = ("s/", "ms/", "us/")
 _END = re.compile(r"\beta\b|remaining|left\b|to finish|estimated", re.I)
 _BOX = re.compile(r"^\|\s+([\w/ ]{1,40}?)\s+\|\s+([-+.\w]{1,20})\s+\|\s*$")  # of a table of keys and values
 _PAIR = re.compile(r"\"key\": (\"\w+\"), \"value\": ")  # MLPerf's lines
@@ -74,12 +77,13 @@ _POINT = re.compile(r"(?<![\w.,])\d+\.(?:\d{1,2}|\d{4,})(?![\w.])")
 class _Line:
     """A line with a counter. *counters*: step and total of each key. *share*: a percentage is that of a counter.
 
-    *foretold*: a speed in steps and an end stand beside it.
+    *paced*: a speed in steps stands beside it. *foretold*: an end stands there too.
     """
 
     seen: Observation
     counters: dict[str, tuple[int, int | None]]
     share: bool = False
+    paced: bool = False
     foretold: bool = False
 
 
@@ -106,7 +110,7 @@ def observations(pieces: Iterable[Piece], file: str, modified: float) -> list[Ob
         for lines in (with_loss, own):
             if lines and _is_believed(lines, key, lines is with_loss, log.trains):
                 return _with_loss(_counted(lines, key, log.of_epochs), log)
-    return log.alone if len(log.alone) > 1 else []
+    return log.alone if len(log.alone) > 1 or any(_OWN_LOSS.search(line.text) for line in log.alone) else []
 
 
 def _is_believed(lines: Sequence[_Line], key: str, has_loss: bool, trains: bool) -> bool:
@@ -190,7 +194,7 @@ def _log(pieces: Iterable[Piece], file: str, clock: Clock) -> _Log:
         if counters:
             seen = _seen(place, text, plain, loss, own or pace, clock)
             log.lines.append(_Line(seen, counters, _is_share(plain, counters), _is_foretold(own, plain)))
-        elif own is not None or (loss is not None and text[:1].isspace()):
+        elif own is not None or (loss is not None and text[:1].isspace()) or (log.lines and _END.search(plain)):
             pace = own or pace
             _complete(log.lines, loss if text[:1].isspace() else None, own, plain)
         if loss is not None and (not counters or set(counters) == {""}) and not _ELSE.search(plain):
@@ -232,8 +236,11 @@ def _complete(lines: Sequence[_Line], loss: float | None, pace: Pace | None, tex
     seen = lines[-1].seen
     loss = seen.loss if seen.loss is not None else loss
     speed, seconds = (pace.speed, pace.seconds) if pace is not None else (seen.speed, seen.step_seconds)
+    if pace is not None and pace.speed.unit.startswith(_TIMES) and seen.speed and seen.speed.unit == "it/s":
+        speed = seen.speed  # what is called steps a second may be those of an environment; the time of one is its own
     lines[-1].seen = replace(seen, loss=loss, speed=speed, step_seconds=seconds)
-    lines[-1].foretold = lines[-1].foretold or _is_foretold(pace, text)
+    lines[-1].paced = lines[-1].paced or (pace is not None and pace.seconds is not None)
+    lines[-1].foretold = lines[-1].foretold or (lines[-1].paced and _END.search(text) is not None)
 
 
 def _whole(piece: Piece) -> str:

@@ -7,11 +7,12 @@ them: `"train_speed(iter/s)": 0.31`, `elapsed time per iteration (ms): 140.6`, `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .values import Speed
 
+OF_DEVICE = " of one device"  # behind the unit of a throughput
 _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12, "p": 1e15}
 _NUMBER = re.compile(r"([-+]?(?:\d[\d,_]*\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?)([kKMGBTP]?)")
 _CLOCK = re.compile(r"(?:(\d{1,4}) days?, |(\d{1,4})-)?(?:(\d{1,6}):)?(\d{1,6}):(\d\d(?:\.\d+)?)")
@@ -74,11 +75,11 @@ def speed(step_seconds: float) -> str:
 
 _WITH_UNIT = re.compile(
     r"(?<![\w.,/-])(?<!\d:)(?P<value>[-+]?\d[\d,]{0,20}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,3})?(?:[KMGB](?![A-Za-z]))?)"
-    r"(?:\s?(?P<behind>(?:[A-Za-z]{1,12})?/(?:[A-Za-z]{1,12})|[mu]?s|sec)(?!\w)|(?P<other>[A-Za-z%]{1,12}))?(?![\w.]*\w|[:/-]\d)"
+    r"(?:\s?(?P<behind>(?:[A-Za-z]{1,12})?/(?:[A-Za-z]{1,12})|[mu]?s|sec)(?!\w|[\"']?\s?[=:]\s?[\d.])|(?P<other>[A-Za-z%]{1,12}))?(?![\w.]*\w|[:/-]\d)"
 )
 _BEFORE = re.compile(r"[|,;\t\[\]{}<>]|\s-\s|\s{3,}|INFO|>>")  # what parts a field from the one before it
 _KEY = re.compile(
-    r"(?P<key>[^\W\d][\w./@ -]{0,60}?)\s*(?:\((?P<unit>[a-z/ ]{1,12})\))?[\"']?\s*[:=(]{0,2}\s*[\"']?\Z", re.I
+    r"(?P<key>[^\W\d][\w./@ -]{0,60}?)\s*(?:\((?P<unit>[a-z/ ]{1,24})\))?[\"']?\s*[:=(]{0,2}\s*[\"']?\Z", re.I
 )
 _MOST = 60  # characters of a key
 _LEAST, _MOST_SECONDS = 5e-4, 1e5  # seconds that a step may take
@@ -92,6 +93,7 @@ _THINGS = {
 _ANY = "|".join(_THINGS.values())
 _STEP = r"(?:it|iter|iteration|step|batch|update)"
 _PER_SECOND = re.compile(rf"(?:^|[^a-z])(?P<of>{_ANY})(?:/|_?per_?|_)s(?:ec(?:ond)?s?)?(?![a-z])")
+_OF_DEVICE = re.compile(r"(?:/|_per_)(?:gpu|device|chip|card)s?(?![a-z])|(?<![a-z])device/|^tgs$")
 _SHORT = {
     "tps": "tokens",
     "wps": "tokens",
@@ -102,7 +104,7 @@ _SHORT = {
     "fps": "frames",
 }
 _EACH = re.compile(
-    rf"^(?:.*/)?(?:(?:train|elapsed|global|avg|mean|median)_)?(?:{_STEP}s?_?(?:time|dt|duration|secs?|seconds)"
+    rf"^(?:.*/)?(?:(?:train|elapsed|global|avg|mean|median)_)?(?:{_STEP}s?_?(?:time|timing|dt|duration|secs?|seconds)"
     rf"|time_per_{_STEP}|dt|(?:ms|s|sec|secs|seconds)(?:/|_per_){_STEP}|batch_t)$"
 )
 _TIME = re.compile(r"^(?:time|seconds|sec|elapsed)$")
@@ -128,11 +130,15 @@ class Field(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """A speed as it is printed, and the seconds of a step where it tells them. *doubtful*: it may be a time so far."""
+    """A speed as it is printed, and the seconds of a step where it tells them. *doubtful*: it may be a time so far.
+
+    *of_device*: it is that of one GPU.
+    """
 
     speed: Speed
     seconds: float | None
     doubtful: bool = False
+    of_device: bool = False
 
 
 def fields(text: str) -> Iterator[Field]:
@@ -152,8 +158,24 @@ def fields(text: str) -> Iterator[Field]:
 
 def paces(text: str) -> list[Pace]:
     """Return what a line tells of speed: what is counted by the second first, then the time of a step."""
-    found = [pace for field in fields(text) for pace in [_pace(field, text)] if pace is not None]
+    found = [
+        pace._replace(of_device=_OF_DEVICE.search(field.key + field.unit) is not None)
+        for field in fields(text)
+        for pace in [_pace(field, text)]
+        if pace is not None
+    ]
     return sorted(found, key=lambda pace: _order(pace))
+
+
+def throughput(told: Sequence[Pace]) -> Speed | None:
+    """Return the samples or tokens a second among the speeds of a line: of all ranks, else of one device, as its unit
+    says then.
+    """
+    counted = [pace for pace in told if pace.seconds is None and not pace.doubtful]
+    first = next((pace for pace in counted if not pace.of_device), counted[0] if counted else None)
+    if first is None or not first.of_device:
+        return first.speed if first is not None else None
+    return Speed(first.speed.value, first.speed.unit + OF_DEVICE)
 
 
 def _order(pace: Pace) -> int:
@@ -192,8 +214,9 @@ def _rate(value: float, of: str) -> Pace:
 
 def _time(field: Field) -> Pace | None:
     """Return the time of a step, by what is called so; one that is called "time" alone is doubtful."""
-    key = re.sub(r"_(ms|us|s|sec)$", "", field.key)
-    unit = field.behind or field.unit or field.key[len(key) + 1 :]
+    named = re.fullmatch(r"(?P<key>.*?)(?:_in)?(?:_(?P<unit>ms|us|s|sec))?", field.key)
+    key, own = (named["key"], named["unit"] or "") if named else (field.key, "")
+    unit = field.behind or field.unit or own
     key += "_t" if field.unit == "t" else ""
     unit = "ms" if key.startswith("ms") else "" if field.unit == "t" else unit
     sure = _EACH.search(key) is not None

@@ -229,7 +229,7 @@ _MEANS: dict[str, tuple[Role, Scope]] = {
 
 
 def _meant(observation: Observation, bar: Bar, match: re.Match[str] | None) -> Observation:
-    """Return what a bar tells that counts as *bar* says; the description may name the epoch."""
+    """Return what a bar tells that counts as *bar* says; the description may name the epoch, and the run's step."""
     role, scope = _MEANS.get(bar.is_, ("training", "epoch"))
     groups = match.groupdict() if match else {}
     epoch, epochs = printed.number(groups.get("epoch")), printed.number(groups.get("epochs"))
@@ -247,4 +247,7 @@ def _meant(observation: Observation, bar: Bar, match: re.Match[str] | None) -> O
             step_seconds=None,
         )
     base = 0 if epochs is None else 1
+    step = printed.whole(groups.get("step"))
+    if step is not None:  # the bar is the epoch's, the step in its description the run's
+        return replace(observation, role=role, scope="run", step=step, steps=None, epoch=epoch, epoch_base=base)
     return replace(observation, role=role, scope=scope, epoch=epoch, epochs=epochs, epoch_base=base)

@@ -40,7 +40,8 @@ class Observation:
     count what *scope* says: the whole run, one epoch, one part of the work such as an evaluation, or something that the
     line does not tell. *epoch* as printed, *epoch_base* what the first is called (0 or 1). *left*: seconds, as
     printed. *elapsed*: seconds on the line's own clock, which begins with its bar. *at*: seconds since 1970.
-    *step_seconds*: seconds of one step, as printed. *label*: what a bar is called.
+    *step_seconds*: seconds of one step, as printed. *label*: what a bar is called. *throughput*: samples or tokens a
+    second, where they stand beside the time of a step.
     """
 
     place: Place
@@ -61,6 +62,7 @@ class Observation:
     at: float | None = None
     rank: int | None = None
     label: str = ""
+    throughput: Speed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +115,16 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """How many steps the whole run has. *because*: how that is known, in a phrase; *place*: where it stands."""
+    """How many steps the whole run has. *because*: how that is known, in a phrase; *place*: where it stands.
+
+    *epochs*: of a product of epochs and the steps of one, how many there are; 0 where the total is told as such.
+    """
 
     steps: int
     because: str
     place: Place
     text: str
+    epochs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
