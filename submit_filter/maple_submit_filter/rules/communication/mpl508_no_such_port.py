@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Tuple
+from typing import Iterator, Optional, Tuple
 
 from ...cures.launch_edits import pointed_at, replacements
 from ...plan import breach_kinds
+from ...play.arithmetic import Bounds
+from ...request.scheduler_words import is_pbs
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
 from .. import rule
+from .port_bounds import port_bounds
 
 CODE = "MPL508"
 USUAL, BY_JOB = b"29500", b"$((20000 + SLURM_JOB_ID % 20000))"
-_BY_JOB = (rb"=[\"']?(?:\$\(\(\s*(?:\d+\s*\+\s*)?\$?\{?SLURM_JOB_?ID\}?\s*(?:\+\s*\d+\s*)?\)\)"
-                     rb"|\$\{?SLURM_JOB_?ID\}?)[\"']?\Z")  # fmt: skip
+_OF_PBS, _BY_CHANCE = b"$((20000 + ${PBS_JOBID%%.*} % 20000))", b"$((20000 + RANDOM % 20000))"
+_LAST, _FIRST_FREE = 65535, 1024  # below it only root may listen
+_GIVEN = rb"(?:[-_]port[= ]|:)[\"']?(\$\(\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)\))"
 
 
 @rule("MPL508", "the master's port is not a valid port")
@@ -26,22 +30,49 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: --rdzv-endpoint=$HEAD:$MASTER_PORT, where nothing sets MASTER_PORT
     Wrong: MASTER_PORT=295000, or MASTER_PORT=$((10000 + SLURM_JOB_ID)) once job ids are beyond 55535
+    Wrong: MASTER_PORT=$((60000 + SLURM_JOB_ID % 10000)), MASTER_PORT=$((SLURM_JOB_ID % 1000)), $((RANDOM + 40000))
     Wrong: --nnodes=2 ... --rdzv-endpoint=$HEAD:0, where each agent would take a port of its own
     Right: MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))
     Why:   torchrun ends with: The port number of the rendezvous endpoint must be an integer between 0 and 65536 (torch
-           2.13.0). Where there is none, torch's usual one is written; a sum with the job id is only reported.
+           2.13.0); ports below 1024 are for root alone. Where there is none, torch's usual one is written; a sum that
+           leaves the range for some jobs is reported, with one that stays in it.
     """
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == breach_kinds.NO_PORT:
                 yield _finding(step, breach, job)
+    for span, written, value in _worked_out(plan, job.source):
+        says = _out_of_range(port_bounds(value, job.source, plan.assigned))
+        if says:
+            own = _in_range(value, job)
+            fix = Fix((Edit(span, written + own, CODE),), Safety.ASK, "keep it in range: " + own.decode())
+            yield Finding(CODE, says, span, fixes=(fix,), help="keep it in range: " + own.decode())
+
+
+def _worked_out(plan: LaunchPlan, source: bytes) -> Iterator[Tuple[Span, bytes, bytes]]:
+    """Yield where a port is worked out, what is to stay in front of it, and how it is."""
     for name, spans in plan.assigned.items():
         for span in spans if plan.steps and name.upper().endswith(b"PORT") else ():
-            if re.search(_BY_JOB, job.source[span.start : span.end]):
-                edit = Edit(span, name + b"=" + BY_JOB, CODE)
-                fix = Fix((edit,), Safety.ASK, "keep it in range: " + BY_JOB.decode())
-                yield Finding(CODE, "the port is too large once job ids exceed 65535", span, fixes=(fix,),
-                              help="keep it in range: " + BY_JOB.decode())  # fmt: skip
+            yield span, name + b"=", source[span.start : span.end].partition(b"=")[2]
+    for step in plan.steps:
+        start = step.span.start
+        for match in re.finditer(_GIVEN, source[start : step.span.end]) if b"$((" in source else ():
+            yield Span(start + match.start(1), start + match.end(1)), b"", match.group(1)
+
+
+def _out_of_range(bounds: Optional[Bounds]) -> str:
+    """Return what is said of ports of which some are none; "" where nearly all are."""
+    if bounds is not None and bounds[1] > _LAST:
+        return "the port can come to %d, and the last one is %d" % (bounds[1], _LAST)
+    if bounds is not None and bounds[0] >= 0 and bounds[0] + bounds[1] < 2 * _FIRST_FREE:
+        return "the port is from %d to %d, and those below %d are for root" % (*bounds, _FIRST_FREE)
+    return ""
+
+
+def _in_range(value: bytes, job: Job) -> bytes:
+    if b"RANDOM" in value and b"JOB" not in value:
+        return _BY_CHANCE
+    return _OF_PBS if is_pbs(job) else BY_JOB
 
 
 def _finding(step: Step, breach: Breach, job: Job) -> Finding:

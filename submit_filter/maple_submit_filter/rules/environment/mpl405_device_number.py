@@ -47,7 +47,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if hidden is not None:
         yield hidden
         return
-    own = _own_local_rank(plan, job)
+    own = _own_local_rank(plan, job, site)
     if own is not None:
         yield own
         return
@@ -78,15 +78,17 @@ def _hidden_by_number(plan: LaunchPlan, job: Job) -> Optional[Finding]:
 _LOCAL_RANK = re.compile(rb"(?m)^(?![ \t]*#).*?\bLOCAL_RANK=[\"']?\\?\$\{?(SLURM_LOCALID)\b\}?[\"']?")
 
 
-def _own_local_rank(plan: LaunchPlan, job: Job) -> Optional[Finding]:
-    """Return that a script numbers the ranks of a node as LOCAL_RANK where each sees one device, by two words of srun.
+def _own_local_rank(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
+    """Return that a script numbers the ranks of a node as LOCAL_RANK where each sees one device.
 
-    Programs take the device of that number. Where the program lies beside the script, it says so itself.
+    That is so by two words of srun, or by one on a cluster whose Slurm binds each task to its GPUs then. Programs take
+    the device of that number. Where the program lies beside the script, it says so itself.
     """
     step = next((step for step in plan.steps if _sees_one(step, job) and not step.maybe), None)
     match = _LOCAL_RANK.search(job.source) if step is not None else None
     bind = step.links[0].option("gpu-bind") if step is not None else None
-    if step is None or match is None or bind is None or next(iter(programs(plan, job)), None) is not None:
+    bound = bind is not None or _binds(job, site)
+    if step is None or match is None or not bound or next(iter(programs(plan, job)), None) is not None:
         return None
     says = "LOCAL_RANK counts the tasks of a node, and each task sees one GPU, number 0"
     zero = Edit(Span(match.start(1) - 1, match.end(1)), b"0", "MPL405")
@@ -97,6 +99,11 @@ def _own_local_rank(plan: LaunchPlan, job: Job) -> Optional[Finding]:
     fixes = _all_of_a_node(step.links[0], step, job)
     fixes += (Fix((zero,), Safety.ASK, "LOCAL_RANK=0"),) if plain else ()
     return Finding("MPL405", says, Span(match.start(1), match.end(1)), fixes=fixes, help=_HELP)
+
+
+def _binds(job: Job, site: Site) -> bool:
+    """Return whether --gpus-per-task alone binds (srun(1): since 21.08 it says --gpu-bind=per_task)."""
+    return (not site.version or site.version >= (21, 8)) and not job.settings.value("gpu-bind")
 
 
 def _sees_one(step: Step, job: Job) -> bool:

@@ -16,6 +16,17 @@ from ...types.launch_plan import LaunchPlan, Link, Step
 from .. import rule
 from ..limits import judged
 
+# Launchers of a scheduler's own, whose they are, and under which others they may be met.
+_WHOSE = {
+    b"jsrun": ("LSF", ()), b"lrun": ("LSF", ()), b"blaunch": ("LSF", ()), b"qrsh": ("Grid Engine", ()),
+    b"aprun": ("Cray's ALPS", ("pbs",)), b"runjob": ("Blue Gene", ()), b"poe": ("IBM's Parallel Environment", ()),
+    b"pbsdsh": ("PBS", ("pbs",)), b"pbs_tmrsh": ("PBS", ("pbs",)),
+}  # fmt: skip
+# At the begin of a line: what stands indented may be one of the ways of a script for several clusters.
+_STARTED = (
+    rb"(?m)^(?:time[ \t]+|exec[ \t]+|nohup[ \t]+)?(jsrun|lrun|blaunch|qrsh|aprun|runjob|poe|pbsdsh|pbs_tmrsh)[ \t]"
+)
+
 
 @rule("MPL307", "the site has no such launcher")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
@@ -23,8 +34,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: ibrun torchrun --nnodes=2 --nproc-per-node=4 train.py, on Delta
     Right: srun --ntasks=2 --ntasks-per-node=1 torchrun --nnodes=2 --nproc-per-node=4 train.py
+    Wrong: jsrun -n 8 -r 4 python train.py, in a job of Slurm; aprun, pbsdsh, blaunch
     Why:   ibrun is TACC's own: elsewhere the shell says command not found. The words that take its place come from the
-           launch templates; they are taken without asking where the template was verified for this site.
+           launch templates; they are taken without asking where the template was verified for this site. A launcher of
+           another scheduler is only reported: a wrapper of that name may be there.
     """
     for step in plan.steps:
         inside = next((link for link in step.links if link.name == "srun" and IMAGE in link.around), None)
@@ -35,6 +48,27 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             fact = said_of(link, site)
             if fact is not None and fact.state == "absent":
                 yield _finding(step, index, link, fact, plan, job, site)
+    yield from _of_other_schedulers(plan, job, site)
+
+
+def _of_other_schedulers(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Yield that a command starts what only another scheduler's jobs can start."""
+    if not site.launchers or not any(word in job.source for word in _WHOSE):
+        return
+    said = {launcher_fact.name.encode() for launcher_fact in site.launchers}
+    for match in re.finditer(_STARTED, job.source):
+        word = match.group(1)
+        whose, unless = _WHOSE[word]
+        brought = re.search(
+            rb"(?:command -v|which|type|hash|alias)[ \t]+%s\b|\b%s[ \t]*\(\)" % (word, word), job.source
+        )
+        if word not in said and job.submission.scheduler not in unless and not brought:
+            there = [launcher_fact.name for launcher_fact in site.launchers if launcher_fact.state == "preferred"]
+            instead = there[0] if there else "mpiexec" if job.submission.scheduler == "pbs" else "srun"
+            says = "%s is the launcher of %s, and this is a job of %s" % (
+                word.decode(), whose, "PBS" if job.submission.scheduler == "pbs" else "Slurm")  # fmt: skip
+            yield Finding("MPL307", says, Span(*match.span(1)), help="use %s, the launcher here" % instead)
+            return
 
 
 def said_of(link: Link, site: Site) -> Optional[LauncherFact]:

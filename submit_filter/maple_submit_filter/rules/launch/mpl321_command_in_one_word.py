@@ -15,20 +15,26 @@ from .. import rule
 
 _WORD = re.compile(rb'(?<=[ \t])"(\$\{\w+\}|\$\w+)"(?=[ \t\n;|&>]|$)')
 _READ_AGAIN = re.compile(rb"[\"'\\`$*?\[<>|&;(){}~]")  # what splitting would not do as the writer of the value meant
+_OPTIONS = re.compile(rb"--?[A-Za-z][\w.-]*(?:[ =]\S+)?[ ]+(?:\S+[ ]+)*?--?[A-Za-z]")
+_STRINGS = (b"-c", b"eval", b"sh", b"bash")  # what takes a whole line as one word
 _PYTHON = re.compile(rb"python[\d.]*")
 
 
 @rule("MPL321", "the whole command is one word")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
-    """Between double quotes a variable stays one word, and a launcher takes its first word for the program.
+    """Between double quotes a variable stays one word; a launcher takes its first word for the program.
 
     Wrong: CMD="torchrun --nnodes=2 train.py" ... srun "$CMD"
+    Wrong: ARGS="--epochs 90 --lr 0.1" ... torchrun train.py "$ARGS"
     Right: CMD="torchrun --nnodes=2 train.py" ... srun $CMD
     Right: CMD=(torchrun --nnodes=2 train.py) ... srun "${CMD[@]}"
-    Why:   srun says: execve(): torchrun --nnodes=2 train.py: No such file or directory, and nothing starts.
+    Why:   srun says: execve(): torchrun --nnodes=2 train.py: No such file or directory, and nothing starts. A program
+           gets all of its options as one: error: unrecognized arguments: --epochs 90 --lr 0.1; that is only reported,
+           for a program may split them. What stands behind an option (--extra "$ARGS") is its value.
     """
     names = registry()
     for step in plan.steps:
+        yield from _options_in_one(step, job)
         program = step.program[0] if step.program else b""
         first = program.split(b" ")[0].rpartition(b"/")[2]
         if b" " not in program.strip() or not step.links or step.maybe:
@@ -40,6 +46,22 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             )
             yield Finding("MPL321", says, step.span, True, fixes=_unquoted(step, program, job),
                           help="leave out the quotes, or start it with bash -c")  # fmt: skip
+
+
+def _options_in_one(step: Step, job: Job) -> Iterator[Finding]:
+    """Yield that a program gets several options as one word, by a variable between double quotes."""
+    for before, word in zip(step.program, step.program[1:]):
+        if not _OPTIONS.match(word) or before[:1] == b"-" and b"=" not in before or before.endswith(_STRINGS):
+            continue
+        place = next((match for match in _WORD.finditer(job.source[: step.span.end], step.span.start)), None)
+        if place is not None:
+            says = "the program gets all of %s as one word: %s ..." % (
+                place.group(1).decode(), word.partition(b" ")[0].decode("utf-8", "replace"))  # fmt: skip
+            fixes = _unquoted(step, word, job)
+            yield Finding("MPL321", says, Span(*place.span()),
+                          fixes=tuple(fix._replace(safety=Safety.ASK) for fix in fixes),
+                          help="leave out the quotes, or make it an array")  # fmt: skip
+        return
 
 
 def _unquoted(step: Step, program: bytes, job: Job) -> Tuple[Fix, ...]:

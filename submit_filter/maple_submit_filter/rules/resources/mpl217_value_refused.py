@@ -93,8 +93,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: sbatch --nodes=four job.sh, or #SBATCH --time=2h
     Right: sbatch --nodes=4 job.sh, and #SBATCH --time=02:00:00
-    Wrong: #SBATCH --time=48:00 for two days (Slurm reads minutes and seconds), or --gres=gpus:4
-    Right: #SBATCH --time=48:00:00, and --gres=gpu:4
+    Wrong: #SBATCH --gres=gpus:4
+    Right: #SBATCH --gres=gpu:4
     Wrong: #SBATCH --nodes==2, --exclusive=true, --hint=nomt; --mem beside --mem-per-cpu; --gres=gpu=4; --array=1:5
     Right: #SBATCH --nodes=2, --exclusive, --hint=nomultithread; one of the two; --gres=gpu:4; --array=1-5
     Why:   sbatch 22.05.8 says: "four" is not a valid node count; Invalid --time specification. Nothing is submitted.
@@ -149,32 +149,13 @@ _PLURAL = (b"gpus", b"GPU", b"GPUs", b"Gpu")
 
 
 def _doubtful(job: Job, site: Site) -> Iterator[Finding]:
-    """What sbatch may take, and hardly as it is meant: a resource called gpus, hours read as minutes."""
-    gres, time = job.settings.get("gres"), job.settings.get("time")
+    """What sbatch may take, and hardly as it is meant: a resource called gpus."""
+    gres = job.settings.get("gres")
     if gres is not None and gres.value.split(b":")[0] in _PLURAL:
         made = restate(job, gres, b"gpu" + gres.value[len(gres.value.split(b":")[0]) :], "MPL217")
         fixes = (made.fix(Safety.ASK, "--gres=gpu:..."),) if made is not None else ()
         yield Finding("MPL217", "the resource is called gpu, not %s" % gres.value.split(b":")[0].decode(), at(gres),
                       fixes=fixes, help="sbatch says: Invalid generic resource (gres) specification")  # fmt: skip
-    hours, colon, minutes = time.value.partition(b":") if time is not None else (b"", b"", b"")
-    meant = hours in _HOURS and minutes == b"00"
-    if time is not None and colon and b":" not in minutes and (meant or _says_hours(time, hours, job)):
-        made = restate(job, time, time.value + b":00", "MPL217")
-        fixes = (made.fix(Safety.ASK, "--time=%s:00" % time.value.decode()),) if made is not None else ()
-        clock = time.value.decode()
-        yield Finding("MPL217", "%s is %s minutes to Slurm, not hours" % (clock, hours.decode()), at(time), fixes=fixes,
-                      help="hours are written with minutes and seconds: %s:00" % clock)  # fmt: skip
-
-
-def _says_hours(time: Setting, hours: bytes, job: Job) -> bool:
-    """Return whether the comment behind the directive calls the first number hours: `--time=08:00  # 8 hours`."""
-    at_ = time.origin.span.end if time.origin.span is not None else len(job.source)
-    comment = job.source[at_ : job.source.find(b"\n", at_)].partition(b"#")[2].lower()
-    number = hours.lstrip(b"0")
-    return bool(number) and any(number + unit in comment for unit in (b"h", b" h", b" std", b"-h"))
-
-
-_HOURS = (b"24", b"36", b"48", b"72", b"96", b"120", b"168")  # how long people train, and for how many minutes nobody
 
 
 def _looked_at(setting: Setting) -> bool:
