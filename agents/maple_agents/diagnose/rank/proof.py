@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from ..read import announces, bare
 from ..recognise.matches import Match
@@ -62,13 +62,18 @@ def telling_lines(match: Match) -> Iterator[Evidence]:
 
 def _begins(event: Event, known: Evidence) -> Iterator[Evidence]:
     """Yield the line above, where the known one goes on with a sentence of it."""
-    above = dict(zip(event.unit_at, event.unit, strict=True)).get(known.line - 1, "")
+    above = dict(_rows(event)).get(known.line - 1, "")
     if not event.exception and _GOES_ON.match(bare(known.text)) and above.strip() and not _ENDS.search(above):
         yield Evidence(known.file, known.line - 1, above)
 
 
+def _rows(event: Event) -> list[tuple[int, str]]:
+    """Return the lines of an event with their numbers."""
+    return list(zip(event.unit_at, event.unit, strict=True))
+
+
 def _below(event: Event, line: int) -> Iterator[Evidence]:
-    rows = (row for row in zip(event.unit_at, event.unit, strict=True) if row[0] > line)
+    rows = (row for row in _rows(event) if row[0] > line)
     message = takewhile(lambda row: _FRAME.search(bare(row[1])) is None, rows)
     yield from [Evidence(event.place.file, *row) for row in message if any(map(str.isalnum, row[1]))][:MESSAGE]
 
@@ -78,7 +83,7 @@ def _of_report(cause: str, match: Match, digest: Digest, voter: Voter) -> Iterat
     event, or of several that are told as one; and the best of those that give a reason in the system's own words.
     """
     event, known = match.event, match.evidence
-    own = [(at, text) for at, text in zip(event.unit_at, event.unit, strict=True)] if not event.exception else []
+    own = [] if event.exception else _rows(event)
     others = [
         (other.place.line, other.text)
         for other in digest.events
@@ -90,9 +95,9 @@ def _of_report(cause: str, match: Match, digest: Digest, voter: Voter) -> Iterat
     ]
     reasons = [] if _REASON.search(known.text) else [vote for vote in votes if _REASON.search(vote[1][1])]
     for rows in (votes, reasons):
-        best = max(rows, default=(0.0, (0, "")), key=lambda vote: vote[0])
-        if best[0] >= KNOWN:
-            yield Evidence(known.file, *best[1])
+        strength, row = max(rows, default=(0.0, None), key=lambda vote: vote[0])
+        if row is not None and strength >= KNOWN:
+            yield Evidence(known.file, *row)
 
 
 def _said_first(cause: str, match: Match, digest: Digest, voter: Voter) -> Iterator[Evidence]:
@@ -109,19 +114,18 @@ def _said_first(cause: str, match: Match, digest: Digest, voter: Voter) -> Itera
 
 
 def _begun_by(event: Event, digest: Digest) -> Iterator[Evidence]:
-    """Yield the exception from which that of *event* was raised, the first of its chain."""
-    left, line = event.chained, event.place.line
-    for earlier in sorted(digest.events, key=lambda earlier: -earlier.place.line):
-        if (
-            left
-            and earlier.exception
-            and earlier.place.file == event.place.file
-            and earlier.place.line < line
-            and earlier.chained < left
-        ):
-            left, line = earlier.chained, earlier.place.line
-            if not left:
-                yield Evidence(earlier.place.file, earlier.place.line, earlier.text)
+    """Yield the exception from which that of *event* was raised, the first of its chain: the nearest one above that
+    was raised from none.
+    """
+    above = [
+        earlier
+        for earlier in digest.events
+        if earlier.exception and not earlier.chained and earlier.place.file == event.place.file
+        and earlier.place.line < event.place.line
+    ]  # fmt: skip
+    if event.chained and above:
+        first = max(above, key=lambda earlier: earlier.place.line)
+        yield Evidence(first.place.file, first.place.line, first.text)
 
 
 def _died_of(event: Event, digest: Digest, quiet: Collection[Place]) -> Iterator[Evidence]:
@@ -136,9 +140,10 @@ def _died_of(event: Event, digest: Digest, quiet: Collection[Place]) -> Iterator
         if later.exception and later.place.file == event.place.file and later.place.line > event.place.line
         and later.place not in quiet and not survived(later, digest)
     )  # fmt: skip
-    for later in list(behind)[:1]:
-        yield Evidence(later.place.file, later.place.line, later.text)
-        yield from list(_below(later, later.place.line))[:1]
+    death = next(behind, None)
+    if death is not None:
+        yield Evidence(death.place.file, death.place.line, death.text)
+        yield from islice(_below(death, death.place.line), 1)
 
 
 __all__ = ["shown", "telling_lines"]
