@@ -24,9 +24,10 @@ class NodeKind(NamedTuple):
     gpu_model: str = ""
     cores: Optional[int] = None
     threads_per_core: Optional[int] = None
-    memory_gib: Optional[int] = None
+    memory_gib: Optional[int] = None  # the most that a job can ask for
     features: Tuple[str, ...] = ()  # what `--constraint` selects; () unknown
     cpus: Optional[int] = None  # what all tasks there have together unless threads or core specialization are said
+    memory_installed_gib: Optional[int] = None  # all that is in the node, where that is more and known
 
 
 class SizeBin(NamedTuple):

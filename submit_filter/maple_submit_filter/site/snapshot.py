@@ -100,6 +100,7 @@ _SHAPES: Dict[Any, Dict[str, Check]] = {
         memory_gib=_maybe_count,
         features=_texts,
         cpus=_maybe_count,
+        memory_installed_gib=_maybe_count,
     ),
     Partition: _shape(
         Partition,

@@ -79,6 +79,7 @@ def _kind(file: SiteFile, name: str, node: Node) -> NodeKind:
         memory_gib=(node.memory_allocatable_gib or node.memory_gib) if node.sure else None,
         features=tuple(node.features),
         cpus=_cpus(node) if node.sure else None,
+        memory_installed_gib=node.memory_gib if node.sure else None,
     )
 
 
