@@ -188,9 +188,16 @@ def test_a_terminal_is_asked_what_a_word_means(tmp_path):
 
 def test_without_a_terminal_what_is_missing_is_listed(maple):
     """With the site's own words, and how to say it."""
-    said = maple("new", "train.py with DDP on 2 nodes of Vista")
+    said = maple("new", "train.py with DDP on 2 nodes of Vista, I don't know how long")
     assert said.code == 3 and said.out == ""
-    assert "walltime: missing; say a walltime" in said.err and "--set walltime=" in said.err
+    assert "walltime: missing; the request says" in said.err and "--set walltime=" in said.err
+
+
+def test_a_time_that_nobody_said_is_the_longest_that_the_place_gives(maple):
+    """It is told, with the reason."""
+    said = maple("new", "train.py with DDP on 2 nodes of Vista")
+    assert said.code == 0 and "#SBATCH --time=48:00:00\n" in said.out
+    assert "nobody said a time, and gh gives so much" in said.err
 
 
 def test_options_win_over_the_request(maple):
@@ -299,12 +306,12 @@ def terminal(words: list[str], answers: list[str], folder) -> tuple[int, str]:
 
 def test_a_terminal_is_asked_for_what_is_missing(tmp_path):
     """Each slot once, in the order of the list; a wrong answer is asked for again."""
-    words = ["new", "train.py with DDP", "--site", "tacc-vista", "-o", "job.sh"]
-    code, screen = terminal(words, ["two", "2", "12 hours"], tmp_path)
+    words = ["new", "train.py with DDP, no idea how long", "--site", "tacc-vista", "-o", "job.sh"]
+    code, screen = terminal(words, ["12 hours", "two", "2"], tmp_path)
     assert code == 0, screen
     script = (tmp_path / "job.sh").read_text()
     assert "#SBATCH --nodes=2\n" in script and "#SBATCH --time=12:00:00\n" in script
-    assert "is no number" in screen and screen.count("say a walltime") == 1
+    assert "is no number" in screen and screen.count("say how long it may run") == 1
 
 
 WRONG_ANSWERS = [

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple
 
 from maple_submit_filter.launchers.registry import AGENTS
-from maple_submit_filter.site.facts import Demand
+from maple_submit_filter.site.facts import Demand, Partition
 
 from ...base.quantities import clock, of_clock
 from ...base.slots import NAMES, Assumed, Lacking, Missing, Name, Refused, Slots
@@ -98,6 +98,8 @@ def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lac
         *reasons,
         *chosen.assumed,
     ]
+    if {lack.slot for lack in missing} == {"walltime"} and (longest := _longest(spot, cluster)):
+        missing, assumed = [], [*assumed, *longest]  # beside other questions it is one more, alone it is none
     if missing or nodes is None:
         return Lacking(_in_order(missing), tuple(assumed), chosen.advice)
     return _plan(asked, spot, nodes, chosen, assumed)
@@ -195,6 +197,17 @@ def _defaults(slots: Slots, spot: Spot) -> list[Assumed]:
     if "program" not in slots:
         defaults.append(Assumed("program", PROGRAM, "no program was named; train.py is assumed"))
     return defaults
+
+
+_LONG = 48 * 3600  # seconds: nobody's budget is bound for longer unasked
+
+
+def _longest(spot: Spot, cluster: Cluster) -> list[Assumed]:
+    """Return the longest time that the place gives, where the site demands one and it is not out of the ordinary."""
+    most = places.longest(spot.row, spot.fitted.nodes, cluster) if spot.row is not None else None
+    if spot.row is None or not most or most > _LONG:
+        return []
+    return [Assumed("walltime", clock(most), "nobody said a time, and %s gives so much" % spot.row.name)]
 
 
 def _in_order(missing: Iterable[Missing]) -> tuple[Missing, ...]:
