@@ -51,8 +51,9 @@ def _readings(line: Line, match: Hit, groups: Groups, done: set[int]) -> Iterato
             what.endswith(("plural", "named", "single")) or _countable(line, first)
         ):
             continue
-        if what.endswith("!plural") and not line.words[match.first].text.endswith("s"):
-            continue  # "node 4" is one node, the fourth
+        ends = (line.words[at].text for at in (match.first, match.last))
+        if what.endswith("!plural") and not any(text.endswith("s") for text in ends):
+            continue  # "node 4" is one node, the fourth; "the 8x H100 node" is one, too
         if what.endswith("!single") and line.words[first].text not in ("node", "box"):
             continue  # "the A100 nodes"
         done.update(range(first, last + 1))

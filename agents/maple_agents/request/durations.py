@@ -15,20 +15,12 @@ from .language.words import CLOCK, NAME, NUMBER, SIGN, Token
 _WORDS = texts("durations")
 DURATION = "DUR"
 _SECONDS = {"week": 604800, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
-_HALF = (
-    ("half", "an", "hour"),
-    ("half", "a", "day"),
-    ("an", "hour"),
-    ("the", "full", "hour"),
-    ("a", "full", "hour"),
-    ("a", "full", "day"),
-    ("the", "whole", "hour"),
-    ("a", "whole", "hour"),
-    ("a", "whole", "day"),
-    ("a", "day"),
-    ("a", "week"),
-    ("quarter", "of", "an", "hour"),
+_SHARES = {"half": 1 / 2, "third": 1 / 3, "quarter": 1 / 4, "halves": 1 / 2, "thirds": 1 / 3, "quarters": 1 / 4}
+_SHARE = re.compile(
+    r"(?:(?P<many>\d+) |a )?(?P<share>%s)(?: of)? (?:an?|the|1) (?:full |whole )?(?P<unit>hour|day|week)\b"
+    % "|".join(_SHARES)
 )
+_ONE = re.compile(r"(?:(?P<bare>an?)|(?:an?|the) (?:full|whole)) (?P<unit>hour|day|week)\b")
 _NAMES = pattern(_WORDS["names"])
 _LINK = pattern(_WORDS["link"])
 _MOST = pattern(_WORDS["most"])
@@ -72,14 +64,15 @@ def _clocked(words: Sequence[Token], at: int) -> tuple[int, int] | None:
 
 def _duration(words: Sequence[Token], at: int) -> tuple[int, int]:
     """Return the seconds of the duration that begins at a word, and how many words it takes; (0, 0) for none."""
-    lexes = [word.lex for word in words[at : at + 5]]
-    for form in _HALF:
-        if tuple(word.text for word in words[at : at + len(form)]) == form or tuple(lexes[: len(form)]) == form:
-            seconds = int(_SECONDS[form[-1]] * (0.5 if form[0] == "half" else 0.25 if form[0] == "quarter" else 1))
-            part, more = _fraction(words, at + len(form)) if form[0] in ("a", "an") else (0.0, 0)
-            if more:
-                return int(seconds * (1 + part)), len(form) + more
-            return (0, 0) if form in (("a", "day"), ("a", "week")) and _repeats(words, at) else (seconds, len(form))
+    ahead = " ".join(word.lex for word in words[at : at + 7])
+    if share := _SHARE.match(ahead):
+        many = int(share["many"] or 1) * _SHARES[share["share"]]
+        return int(many * _SECONDS[share["unit"]]), share[0].count(" ") + 1
+    if one := _ONE.match(ahead):
+        long = one[0].count(" ") + 1
+        part, more = _fraction(words, at + long) if one["bare"] else (0.0, 0)
+        repeats = not more and one["bare"] and one["unit"] != "hour" and _repeats(words, at)
+        return (0, 0) if repeats else (int(_SECONDS[one["unit"]] * (1 + part)), long + more)
     seconds, taken, unit = 0, 0, 10**9
     while True:
         here = at + taken
@@ -130,9 +123,6 @@ def _amount(words: Sequence[Token], at: int) -> tuple[int, int, int]:
     return int(round((value + part) * unit)), extra + 1 + more, unit
 
 
-_PARTS = {"half": 0.5, "quarter": 0.25, "quarters": 0.25}
-
-
 def _fraction(words: Sequence[Token], at: int) -> tuple[float, int]:
     """Return what is added behind a unit, and its words, (0, 0) for none: "and a half", "and three quarters".
 
@@ -141,10 +131,10 @@ def _fraction(words: Sequence[Token], at: int) -> tuple[float, int]:
     lexes = [word.lex for word in words[at : at + 3]] + ["", "", ""]
     if lexes[0] != "and":
         return 0.0, 0
-    if lexes[2] in _PARTS and lexes[1] in ("a", "1", "3"):
-        return _PARTS[lexes[2]] * (3 if lexes[1] == "3" else 1), 3
+    if lexes[2] in _SHARES and lexes[1] in ("a", "1", "3"):
+        return _SHARES[lexes[2]] * (3 if lexes[1] == "3" else 1), 3
     ends = at + 2 >= len(words) or words[at + 2].kind == SIGN or lexes[2] in _FRACTION_ENDS
-    return (_PARTS[lexes[1]], 2) if lexes[1] in _PARTS and ends else (0.0, 0)
+    return (_SHARES[lexes[1]], 2) if lexes[1] in _SHARES and ends else (0.0, 0)
 
 
 _FRACTION_ENDS = ("for", "on", "with", "using", "at", "please", "in", "under")
@@ -351,7 +341,7 @@ def _is_unknown(line: Line) -> bool:
         word.text == "?" and re.search(r" (?:time|walltime|hour|duration|long) (?:[:=|-] )*$", line.before(at, 4))
         for at, word in enumerate(line.words)
     )
-    either = r"(?:%s)%s%s|%s%s(?:%s)" % (_KNOWS_NOT, near, _TIME, _TIME, near, _KNOWS_NOT)
+    either = r"for a while|(?:%s)%s%s|%s%s(?:%s)" % (_KNOWS_NOT, near, _TIME, _TIME, near, _KNOWS_NOT)
     return asked or next(line.find(either), None) is not None
 
 

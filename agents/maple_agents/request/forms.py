@@ -16,9 +16,10 @@ _LEADER = re.compile(r"(?m)^([ \t>*-]*[A-Za-z][\w/() -]{0,30}?)[ \t]*(\.{3,}|_{3
 _ROW = re.compile(r"(?m)^([ \t]*)\|([^|\n]*)\|([^|\n]*)(?:\|[ \t]*)?$")
 _RULE = re.compile(r"(?m)^[ \t]*\|?(?:[ \t]*:?[-=]{3,}:?[ \t]*\|?)+[ \t]*$|^[ \t]*[-=_*]{4,}[ \t]*$")
 _STAMP = re.compile(r"(?m)^[ \t>]*\[?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\]?(?=[ \t]+<?@?\w[\w .-]{0,20}>?:)|"
-                    r"^[ \t]*\[[\w.@:~/ -]{1,40}\][ \t]*[$#%](?=[ \t])|^[ \t]*(?:\(\w+\)[ \t]+)?[\w.-]+@["
-                    r"\w.-]+[:\w/~. -]*[$#%](?=[ \t])|"
+                    r"^[ \t]*(?:\(\w+\)[ \t]*)?(?:\[[\w.@:~/ -]{1,40}\]|[\w.-]+@[\w.-]+[:\w/~. -]*|"
+                    r"\w[\w.-]*\d[\w.-]*(?:\[\w+\])?(?:\(\d+\))?:?[~/\w.-]*)[ \t]*[$#%](?=[ \t])|"
                     r"^[ \t]*[$%>](?=[ \t]+\w)")  # fmt: skip
+_SHEBANG = re.compile(r"(?m)^[ \t]*#![ \t]*/[^\n]*")
 _LISTED = re.compile(r"(?im)^([ \t]*\"?(?:args|arguments|argv|flags)\"?[ \t]*:)([ \t]*\[[^\]\n]*\],?[ \t]*)$")
 _ABOUT = re.compile(r"(?i)(?<=\d)-?ish\b")
 _HISTORY = re.compile(r"(?m)^[ \t]*\d{1,5}[ \t]{2,}(?=[a-z./])")
@@ -27,11 +28,14 @@ _HISTORY = re.compile(r"(?m)^[ \t]*\d{1,5}[ \t]{2,}(?=[a-z./])")
 def plain_form(text: str) -> str:
     """Return *text* with the lines of forms, tables, chats and shells as plain ones; every character stays in place."""
     text = _ABOUT.sub(lambda word: " " * len(word.group()), text)
+    if "/" in text:
+        text = _with_commas(text)
     if "\n" not in text:
         return text
     text = text.replace("\\,", " ,")  # of a calendar
     text = _LISTED.sub(lambda line: line[1] + re.sub(r"[\[\]\"',]", " ", line[2]), text)
     text = _COMMENTED.sub(lambda line: " " * len(line.group()), text)
+    text = _SHEBANG.sub(lambda line: " " * len(line.group()), text)
     text = _RULE.sub(lambda rule: " " * len(rule.group()), text)
     text = _STAMP.sub(lambda stamp: " " * len(stamp.group()), text)
     for key, asks in _QUESTIONS:
@@ -45,27 +49,51 @@ def plain_form(text: str) -> str:
     return text
 
 
-_SPEAKER = r"[ \t>]*<?@?\w[\w.-]{0,20}>?:[ \t]*"
+_SPEAKER = r"[ \t]*(?:[>?*-][ \t]*)?(?:<?@?\w[\w.-]{0,20}>?:[ \t]*)?"
 _BEGINS = r"(?:(?:no|nope|ok|yes|yeah|fine|so|well|let's say|say)\b,?[ \t]*)?"
 _QUESTIONS = tuple(
     (
         key,
         re.compile(
-            r"(?im)^%s[^:\n]{0,30}?(?:%s)[^:\n]{0,30}\n%s%s(?=%s)" % (_SPEAKER, asks, _SPEAKER, _BEGINS, answer)
+            r"(?im)^%s(?=[^\n]*(?:\?|\b(?:how|what|which)\b))[^:\n]{0,30}?\b(?:%s)\b[^:\n]{0,30}\n%s%s(?=%s)"
+            % (_SPEAKER, asks, _SPEAKER, _BEGINS, answer)
         ),
     )
     for key, asks, answer in (
-        ("nodes:", r"how many (?:\w+ )?nodes|\bnodes ?\?", r"\d{1,4}(?![\w:.])"),
-        ("gpus:", r"how many (?:gpus|cards)|\bgpus ?\?", r"\d{1,4}(?![\w:.])"),
-        ("walltime:", r"how long|time(?: limit)? ?\?", r"\d[\w:.]*"),
+        ("nodes:", r"nodes|chunks", r"\d{1,4}(?![\w:.])"),
+        ("gpus:", r"gpus|cards", r"\d{1,4}(?![\w:.])"),
+        ("walltime:", r"how long|time(?: limit)?|walltime|hours", r"\d[\w:.]*"),
+        ("queue:", r"queue|partition", r"[\w-]+[ \t]*(?:\n|$)"),
+        ("account:", r"account|project|allocation", r"[\w-]+[ \t]*(?:\n|$)"),
     )
 )
 
 
 def _answered(key: str, talk: re.Match[str]) -> str:
     """Return a question of a chat, and what stands before its answer, as the key of that answer."""
-    begins = talk.group().index(":") + 1
-    return (" " * begins + key).ljust(len(talk.group()))
+    return (key + " ").rjust(len(talk.group()))
+
+
+_UNIT = r"(?:nodes?|gpus?|cards?|n|hrs?|h|hours?|mins?|minutes?|d|days?)"
+_NO_UNIT = r"(?!(?:nodes?|gpus?|cards?|tasks?|ranks?|hosts?|hours?|days?|n|gcds?|tiles?|epochs?)\b)"
+_LISTED_BY = re.compile(
+    r"(?i)(?<=[ \t])/(?=[ \t])(?![ \t]*(?:node|gpu|card|task|rank)s?\b)|"
+    r"(?<=\d)[ \t]{0,4}%s/%s(?=[\w-])|(?<=[a-z_])/(?=\d{1,4}[ \t]{0,4}%s\b)" % (_UNIT, _NO_UNIT, _UNIT)
+)
+_EACH = re.compile(r"(?i)/(?:nodes?|gpus?|cards?|hosts?|hours?|days?|tasks?|ranks?)(?![\w-])")
+_CHAIN = re.compile(r"(?<!\S)(?![~./$-])[^\s,;:]+(?!\S)|(?<!\S)(?![~./$-])[^\s,;:]+(?=[,;:])")
+
+
+def _with_commas(text: str) -> str:
+    """Return *text* with commas for the slashes that part amounts: "batch/64 nodes/6 hrs", "2 nodes / gpu / 4 h"."""
+    cuts = {match.end() - 1 for match in _LISTED_BY.finditer(text)}
+    if not cuts:
+        return text
+    for chain in _CHAIN.finditer(text):
+        places = {at for at in range(chain.start(), chain.end()) if text[at] == "/" and not _EACH.match(text, at)}
+        if places & cuts:
+            cuts |= places
+    return "".join("," if at in cuts else sign for at, sign in enumerate(text))
 
 
 _PASTED = re.compile(

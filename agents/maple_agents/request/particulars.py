@@ -48,7 +48,7 @@ _MEMORY = (
     _compiled(r"(?i)(?<![\w.-])%s(?:[ \t]+(?:of|from|the|total|host|main|system|cpu"
               r"|node))*[ \t-]+%s\b" % (_SIZE, _MEMORY_WORD)),
     _compiled(r"(?i)(?:^|[,;+|/\n]|\b(?:and|plus|with|give me|gimme|need|want|cores?|cpus?)\b)[ \t]*(?P<alone>%s)[ \t]*"
-              r"(?=[,;.)+|/\n\d]|$|and\b|please\b|pls\b)" % _SIZE),
+              r"(?=[,;.)+|/\n\d§]|$|and\b|please\b|pls\b)" % _SIZE),
 )  # fmt: skip
 _PER_PART = _compiled(r"(?i)[ \t]*(?:per|/|each|for each|a)[ \t]*(?:cpu|core|gpu|card|task|process|rank)")
 _OF_VIDEO = _compiled(r"(?i)\b(?:gpu|video|v|device|card)[ -]?$")

@@ -85,6 +85,8 @@ def _behind(line: Line, text: str, at: int, key: str, used: bool) -> Reading | N
     if not (signed or quoted) and line.words[line.word_at(match.start("value"))].lex in _VALUES:
         return None
     stops = stops and not (signed and start == word.end + 1)  # "qos=long"
+    if value.isdigit() and re.match(r"[ \t]*(?:[x×*]|-?[ \t]?[A-Za-z]{3})", text[end : end + 8]):
+        return None  # "gpu partition: 2 nodes"
     if "\n" in text[word.end : start] or (stops or _AMOUNT.fullmatch(value) and not signed) and not quoted:
         return None
     if text[end : end + 1] == "/" or re.match(r"\.\w+\(|\(", text[end : end + 3]):

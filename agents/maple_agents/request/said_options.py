@@ -87,10 +87,17 @@ def options(text: str, is_cluster: Callable[[str], bool] = lambda word: False) -
         value = value.rstrip(".,:!?)") if name != "filesystems" else value.rstrip(".,!?)")
         if letter and match.group("glue") == "" and not re.match(r"\d", value) and name not in ("resources",):
             continue
-        if re.fullmatch(_SHAPES[name], value):
+        if each := _PER_NODE.fullmatch(value) if name in _OF_A_NODE else None:
+            name, at = _OF_A_NODE[name], match.end()
+            yield Option(name, each[1], match.start(), at)
+        elif re.fullmatch(_SHAPES[name], value):
             kind = "long_value" if long else "key_value" if key else "short_value"
             at = match.start(kind) + len(value)
             yield Option(name, value, match.start(), at)
+
+
+_PER_NODE = re.compile(r"(?i)(\d{1,4})/node")
+_OF_A_NODE = {GPUS: "gpus_per_node", RANKS: "ranks_per_node"}
 
 
 def _of_key(key: str, value: str) -> str:

@@ -71,6 +71,7 @@ _PLACES = listed(_WORDS["places"])
 _KEYS = _PLACES | listed(_WORDS["keys"])
 _OTHER_KEYS = listed(_WORDS["other_keys"])
 _PARTS = listed(_WORDS["parts"])
+_WELL_KNOWN = listed(texts("places")["well_known"])
 _FUNCTION_WORDS = listed(_WORDS["function_words"])
 
 
@@ -156,4 +157,4 @@ def _ends(words: Sequence[Token], after: int) -> bool:
         return True
     if word.kind == NUMBER or word.text in NUMERALS:
         return following in _COUNTED
-    return following in _PLACES or word.lex in ("time", "gpu")
+    return following in _PLACES or word.lex in ("time", "gpu") or word.text in _WELL_KNOWN

@@ -11,7 +11,7 @@ import itertools
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from maple_submit_filter.site.facts import NodeKind, Site
+from maple_submit_filter.site.facts import NodeKind, Partition, Site
 
 from ..base.slots import Name, Origin, Slot, Slots
 from .forms import pasted
@@ -43,9 +43,9 @@ def named(
     """
     free = [match for match in _WORD.finditer(text) if _is_free(match, text, left)]
     slots_here = [
-        *_places(free, text, site, left),
+        *_places(free, text, site, left, slots.text("gpu")),
         *_kinds(free, site),
-        *_accounts(free, site),
+        *_accounts(text, left, site),
         *(_nodes(text, site) if not {"nodes", "gpus_total", "gpus_per_node"} & {*slots} else ()),
         *_systems(free, text, systems),
     ]
@@ -77,12 +77,18 @@ def is_old(slot: Slot, old: Sequence[tuple[int, int]]) -> bool:
 
 def _is_free(match: re.Match[str], text: str, left: Sequence[Left]) -> bool:
     """Tell whether a word was used by no reading, and is not denied."""
-    before, behind = text[: match.start()].split()[-1:], text[match.end() :].split()[:1]
-    if any(word.lower().strip(",.;:") in _CHOICES for word in (*before, *behind)):
+    before = text[: match.start()].split()[-1:]
+    if _is_choice(match, text):
         return False
     inside = [rest for rest in left if match.start() <= rest.start < match.end() and not rest.aside]
     denied = bool(before) and before[0].lower().strip(",.;:") in _DENIALS
     return bool(inside) and not denied and not any(rest.denied for rest in inside)
+
+
+def _is_choice(match: re.Match[str], text: str) -> bool:
+    """Tell whether "or" or "if" stands beside a word."""
+    beside = (*text[: match.start()].split()[-1:], *text[match.end() :].split()[:1])
+    return any(word.lower().strip(",.;:") in _CHOICES for word in beside)
 
 
 def _bare(match: re.Match[str]) -> str:
@@ -98,11 +104,22 @@ def left_at(match: re.Match[str], left: Sequence[Left]) -> list[Left]:
     return [word for word in left if match.start() <= word.start < match.end()]
 
 
-def _places(free: Sequence[re.Match[str]], text: str, site: Site, left: Sequence[Left]) -> Iterator[Slot]:
+def _in_part(match: re.Match[str], text: str, gpu: str, site: Site) -> list[Partition]:
+    """Return the places that a word beside "partition" or "queue" is a part of, and that have the GPU asked for."""
+    beside = {word.lower().strip(",.;:") for word in text[match.end() :].split()[:1]}
+    if not beside & {"partition", "queue", "qos"}:
+        return []
+    rows = [row for row in site.partitions if _bare(match).lower() in row.name.lower().split("-") and not row.routed]
+    rows = [row for row in rows if gpu in ("", *row.node_kinds)]
+    return rows if len(rows) == 1 else []
+
+
+def _places(free: Sequence[re.Match[str]], text: str, site: Site, left: Sequence[Left], gpu: str) -> Iterator[Slot]:
     for match in free:
         word, marked = _unmarked(_bare(match))
         joined = _joined(word, text[: match.start()], site)
         rows = [row for row in site.partitions if row.name.lower() == joined.lower() and not row.routed]
+        rows = rows or _in_part(match, text, gpu, site)
         if len({row.selector for row in rows}) != 1:
             continue
         apart = marked or _is_apart(match, text) or any(_is_item(word, rows[0].name) for word in left_at(match, left))
@@ -156,11 +173,22 @@ def _is_apart(match: re.Match[str], text: str) -> bool:
     return bool(_APART.search(before)) and (bool(_ENDS.match(behind)) or match[0][-1:] in ".:")
 
 
-def _accounts(free: Sequence[re.Match[str]], site: Site) -> Iterator[Slot]:
-    for match in free:
-        word = _bare(match)
-        if len(word) <= _MOST and is_account(word, site):
-            yield Slot("account", word, Origin("request", word, match.start(), match.start() + len(word)))
+_OTHERS = re.compile(r"(?i)\b(?:job|name|named|called|model|run|env|conda|module|user|login|--?[\w-]+)[ \t:=]*\Z")
+
+
+def _accounts(text: str, left: Sequence[Left], site: Site) -> list[Slot]:
+    """Return what has the shape of an account there: of several, those that no key word of something else leads to.
+
+    One that stands beside an earlier job is the account too, where there is no other.
+    """
+    words = [(match, left_at(match, left)) for match in _WORD.finditer(text) if len(match[0]) <= _MOST]
+    words = [(match, rest) for match, rest in words if rest and not any(each.denied for each in rest)]
+    shaped = [(match, rest) for match, rest in words if is_account(_bare(match), site) and not _is_choice(match, text)]
+    now = [match for match, rest in shaped if not any(each.aside for each in rest)] or [match for match, _ in shaped]
+    if len({_bare(match).lower() for match in now}) > 1:
+        now = [match for match in now if not _OTHERS.search(text[: match.start()])]
+    words_of = ((_bare(match), match.start()) for match in now)
+    return [Slot("account", word, Origin("request", word, at, at + len(word))) for word, at in words_of]
 
 
 def _systems(free: Sequence[re.Match[str]], text: str, systems: Sequence[str]) -> Iterator[Slot]:

@@ -77,7 +77,7 @@ _IMAGE = Late(
 _IMAGE_KEYED = Late(
     r"\b(?:container|image|docker image|container image|(?:container )?shifter(?: image)?|apptainer|"
     r"singularity)[\"'*]*(?:\s*[:=]\s*|\s+(?:is |called |named )?)"
-    r"[\"'`]?(?P<image>[\w.-]+(?:/[\w.-]+)*(?::[\w.-]+)|[\w.-]+(?:/[\w.-]+)+(?::[\w"
+    r"[\"'`]?(?:docker:(?://)?)?(?P<image>[\w.-]+(?:/[\w.-]+)*(?::[\w.-]+)|[\w.-]+(?:/[\w.-]+)+(?::[\w"
     r".-]+)?)(?![\w/])",
     "container",
     "image",

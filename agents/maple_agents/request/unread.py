@@ -32,6 +32,7 @@ _GOES_ON = listed(_WORDS["goes_on"])
 _DENIALS, _COUNTED, _LEADS, _WAITS, _LENGTHS, _OF_TIME, _FRACTIONS = (
     listed(_WORDS[name]) for name in ("denials", "counted", "leads", "waits", "lengths", "of_time", "fractions")
 )
+_WHERE = listed(_WORDS["where"])
 _HARMLESS = listed(_WORDS["harmless"])
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(?=\s|=|$)")
 _PLACE = re.compile(r"(?:~|\.{1,2})?/[\w.~/-]*\w|\$\{?\w+.*|[\w.+-]+@[\w.-]+")
@@ -206,11 +207,12 @@ def is_account(word: str, site: Site) -> bool:
 
 
 def _judged(left: Left, slots: Slots, site: Site) -> Iterator[Unread]:
-    place = _place(left, slots, site)
+    place = _place(left, slots, site) or _part_of_place(left, slots, site)
     if place is not None:
         yield place
     elif _OPTION.match(left.text) or _PLACE.fullmatch(left.text):
-        yield Unread(left.text, stops=left.text not in _HARMLESS)
+        somewhere = left.before[-1:] != () and left.before[-1] in _WHERE and not left.text.startswith("-")
+        yield Unread(left.text, stops=left.text not in _HARMLESS and not somewhere)
     elif left.lex == DURATION:
         lost = "walltime" not in slots and left.behind[:1] != ("of",)  # "10 hours of audio"
         yield Unread(left.text, "walltime", left.value, stops=True) if lost else Unread(left.near)
@@ -246,6 +248,15 @@ def _place(left: Left, slots: Slots, site: Site) -> Unread | None:
             return Unread(left.text, row.selector, row.name, stops=True)
     other = left.text.lower() not in _EVERYDAY and str(slots[rows[0].selector].value) != rows[0].name
     return Unread(left.text, rows[0].selector, rows[0].name, stops=other)
+
+
+def _part_of_place(left: Left, slots: Slots, site: Site) -> Unread | None:
+    """Return the word that names several places of the site in part: "the interactive partition"."""
+    beside = left.behind[:1] in (("partition",), ("queue",), ("qos",))
+    rows = [row for row in site.partitions if left.text.lower() in row.name.lower().split("-") and not row.routed]
+    if not beside or not rows or any(row.selector in slots for row in rows):
+        return None
+    return Unread(left.text, rows[0].selector, stops=True)
 
 
 _QUOTED = re.compile(r"[«“„][ \t]*(?P<word>[\w.+-]*\w)[ \t]*[»”“]")
@@ -293,12 +304,18 @@ def is_item(left: Left, exactly: bool = False) -> bool:
     """
     prose = left.text.lower() in _PROSE and not exactly
     before, behind = left.before[-1:], left.behind[:1]
-    ends = not behind or behind[0] in _APART or behind[0][0].isupper() or behind[0][0].isdigit()
+    ends = not behind or behind[0] in _APART or behind[0][0].isupper() or _is_value(left.behind)
     if before and before[0] in _LEADS_TO and (not prose or left.text.lower() in _LED):
         return ends or behind[0] in _GOES_ON
-    begins = not before or before[0] in _APART or before[0][0].isupper() or before[0] in _UNITS
+    begins = not before or before[0] in _APART | _UNITS or before[0][0].isupper() or _is_value(before)
     signed = not before or before[0] in _APART  # "now: prod with 32 nodes"
     return begins and (ends or signed and behind[0] in _GOES_ON) and not prose
+
+
+def _is_value(words: Sequence[str]) -> bool:
+    """Tell whether a value begins there: a code such as `abc123`, a time, a number with its unit; no "batch 64"."""
+    bare = words[0].isdigit()
+    return words[1:2] != () and words[1] in _UNITS if bare else any(sign.isdigit() for sign in words[0])
 
 
 def _corrects(left: Left) -> bool:

@@ -324,6 +324,9 @@ _OF_THEM = r"(?:need|want|only|just|use|take|get|request|reserve) (?P<n>\d+) of 
 def _elided(line: Line, readings: Sequence[Reading], aside: Sequence[bool]) -> Iterator[Reading]:
     """Yield the values whose unit was said before: "instead of 2 nodes use 4", "4 nodes, no, make that 8"."""
     counts = [reading for reading in readings if reading.name in INTEGERS or reading.name in (GPUS, RANKS, "walltime")]
+    lengths = (word for word in line.words if word.lex == "DUR" and word.text.isdigit())  # "took 14 hours"
+    counts += [Reading("walltime", clock(int(word.text)), word.start, word.end) for word in lengths]
+    counts.sort(key=lambda reading: reading.end)
     for match in (*line.find(_AGAIN), *line.find(_OF_THEM)):
         first, last = line.group(match, "n")
         word = line.words[last]
@@ -337,7 +340,7 @@ def _elided(line: Line, readings: Sequence[Reading], aside: Sequence[bool]) -> I
                 (
                     seconds
                     for name, seconds in _UNIT_SECONDS
-                    if re.search(r"\d\s*-?%s" % name, line.written[like.start : like.end].lower())
+                    if re.search(r"(?:\d\s*-?|[a-z] )%s" % name, line.written[like.start : like.end].lower())
                 ),
                 0,
             )

@@ -24,7 +24,7 @@ from . import (
     site_names,
     surroundings,
 )
-from .language import languages, lexemes
+from .language import languages
 from .language.lexemes import FROM, GPUS, RANKS, WISH, Line, Reading, counted, flowing
 from .language.words import Token, plain, tokens
 from .site_names import SiteNames
@@ -138,8 +138,6 @@ def _readings(
     masked = _masked(masked, of_details)
     short = list(forms.read(masked))
     masked = _masked(masked, [(reading.start, reading.end) for reading in short if reading.name != "walltime"])
-    if "/" in masked:
-        masked = lexemes.with_commas(masked, plain(masked), lambda part: _named(part, part, those)[0])
     flat = plain(masked)
     words, named = _named(flat, masked, those)
     words = counted(words)

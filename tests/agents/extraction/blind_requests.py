@@ -146,6 +146,30 @@ def _printed(name: str, rows: Sequence[Judged]) -> None:
             print("  %-32s %s" % (one.case["name"], ", ".join(one.lost) or "not asked: %s" % one.case["must_ask"]))
 
 
+def _reasons(one: Judged) -> Iterator[str]:
+    """Yield why a request that names all that is needed has no script: by slot, and by kind of the word that stops."""
+    if "error" in one.answer:
+        yield "refused: %s" % re.sub(r"\S*\d\S*|'[^']*'", "N", one.answer["error"].removeprefix("maple: "))[:60]
+    elif not one.answer["script"]:
+        stops = [each for each in one.answer["unread"] if each["stops"]]
+        yield from ("stops: %s" % (each["slot"] or _kind(each["text"])) for each in stops)
+        yield from ("missing: %s" % each for each in one.answer["missing"] if not stops)
+
+
+def _kind(word: str) -> str:
+    kinds = (("option", r"-"), ("variable", r"\$"), ("mail", r".*@"), ("path", r".*/"), ("number", r".*\d"))
+    return next((kind for kind, form in kinds if re.match(form, word)), "word")
+
+
+def _why(rows: Sequence[Judged]) -> None:
+    """Print how often each reason kept back a script that nothing needed to be asked for."""
+    needless = [one for one in rows if one.verdict in ("asked", "refused")]
+    reasons = Counter(reason for one in needless for reason in dict.fromkeys(_reasons(one)))
+    print("asked or refused without need: %d of %d" % (len(needless), len(rows)))
+    for reason, count in reasons.most_common():
+        print("  %3d  %s" % (count, reason))
+
+
 def _time(cases: Sequence[dict[str, Any]]) -> None:
     """Print what a request takes in a process of its own, byte code and the checked site at hand."""
     took = []
@@ -169,6 +193,7 @@ def main() -> None:
             everything += rows
             _printed(path.stem, rows)
     _printed("all", everything)
+    _why(everything)
     _time([one.case for one in everything[::26]])
 
 

@@ -1,34 +1,19 @@
 """The words of a request as one line of lexemes, for patterns that are written in the words people use.
 
 What every part of the grammar hands on: a value, where it stands, and how surely it was said.
-
-Lists that are written with slashes, "zero3/vista/4 nodes", told from paths, and from "gpus/node".
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from .words import CLOCK, NUMBER, SIGN, WORD, Token, number
+from .words import NUMBER, SIGN, WORD, Token, number
 
-_PIECE = re.compile(r"[^\s,;()\[\]{}\"'`|§]+")
-_NO_LIST = re.compile(r"[/~.$]|w/|\S*(?:://|//|\.\w{1,5}\Z|/\Z)")
-_PATH_BEFORE = re.compile(
-    r"\b(?:in|from|to|into|under|at|path|folder|directory|file|files|data|dir)[ \t]*[:=]?[ \t]*\Z"
-)
 _UNITS = ("node", "gpu", "hour", "minute", "day", "week", "rank", "task", "gb")
-_KEYS = dict.fromkeys(_UNITS, "unit") | dict.fromkeys(
-    ("account", "project", "partition", "queue", "qos", "walltime"), "key"
-)
-_SEPARATES = re.compile(r"/(?!(?:nodes?|gpus?|cards?|hosts?|hours?|days?)(?![\w-]))", re.I)  # "4 gpus/node" stays
-_AMOUNT = "amount"
-
-Known = Callable[[str], Sequence[Token]]
-
 FAINT, WEAK, SAID, NAMED = 0, 1, 2, 3  # perhaps; by its shape alone; by its words; by its key ("nodes: 4", --nodes=4)
 OPEN = "open"  # the name of a reading whose value is a complaint: what stands there cannot be one value
 WISH = "wish"
@@ -188,50 +173,3 @@ class Reading(NamedTuple):
     start: int
     end: int
     strength: int = SAID
-
-
-"""Gives the words of a piece of text, with every name that is known as one word (`SITE`, `PARADIGM` ...)."""
-
-
-def with_commas(text: str, plain: str, known: Known) -> str:
-    """Return *text* with commas for the slashes of its lists; no character moves. *plain*: the same in plain signs."""
-    pieces = [piece for piece in _PIECE.finditer(plain) if "/" in piece.group() and not _NO_LIST.match(piece.group())]
-    if not pieces:
-        return text
-    kinds = [list(_kinds(piece, plain, known)) for piece in pieces]
-    if not any(_is_list(kind) for kind in kinds):
-        return text
-    for piece, kind in zip(pieces, kinds, strict=True):
-        if _is_list(kind) or kind[0]:  # where one list stands, "nodes/4h/abc123" goes on with it
-            listed = _SEPARATES.sub(",", text[piece.start() : piece.end()])
-            text = text[: piece.start()] + listed + text[piece.end() :]
-    return text
-
-
-def _is_list(kinds: Sequence[str]) -> bool:
-    """Tell whether parts are values of more than one slot, a cluster, a strategy or a model among them."""
-    return (
-        all(kinds)
-        and "unit" not in kinds[1:]
-        and len(set(kinds)) > 1
-        and bool({"SITE", "PARADIGM", "MODEL"} & {*kinds})
-    )
-
-
-def _kinds(piece: re.Match[str], plain: str, known: Known) -> Iterator[str]:
-    """Yield of every part of a piece what it is, "" for what nobody knows."""
-    parts = piece.group().split("/")
-    unit = re.match(r"[ \t]+([a-z]+)", plain[piece.end() : piece.end() + 12])
-    told_path = _PATH_BEFORE.search(plain[max(0, piece.start() - 20) : piece.start()])
-    for at, part in enumerate(parts):
-        words = known(part + unit.group() if unit and at == len(parts) - 1 and part.isdigit() else part)
-        yield "" if told_path else _kind(words)
-
-
-def _kind(words: Sequence[Token]) -> str:
-    if len(words) == 1 and words[0].lex in ("SITE", "PARADIGM", "MODEL", "GPU", "LAUNCHER"):
-        return "" if words[0].text.startswith("?") else words[0].lex
-    if len(words) == 1:
-        return _AMOUNT if words[0].kind == CLOCK else _KEYS.get(words[0].lex, "")
-    whole = len(words) == 2 and words[0].kind == NUMBER and words[1].kind == WORD and words[1].lex in _UNITS
-    return _AMOUNT if whole else ""
