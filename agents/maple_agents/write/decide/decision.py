@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple
 
 from maple_submit_filter.launchers.registry import AGENTS
-from maple_submit_filter.site.facts import Demand, Partition
+from maple_submit_filter.site.facts import Demand
 
 from ...base.quantities import clock, of_clock
 from ...base.slots import NAMES, Assumed, Lacking, Missing, Name, Refused, Slots
