@@ -1,178 +1,210 @@
-"""Which cores each rank of a node is bound to, where a launch line lists them, and what is wrong with that.
+"""To which CPUs a launch line binds the tasks of a node: by list, by NUMA domain, by policy, by a word in front.
 
-Also where taskset or numactl in front of a program binds each task, as its wrapper came to it when it was played.
+Read: srun's --cpu-bind, PALS' --cpu-bind with --depth, --bind-to and --map-by of Open MPI and Hydra, and the pins of
+taskset and numactl as their wrapper came to them when it was played. The innermost word counts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from maple_submit_filter.launchers.registry import AGENTS
-from maple_submit_filter.types.launch_plan import Step
+from maple_submit_filter.types.launch_plan import Link, Process
 
-from .placement import Placement
-from .topology import Hardware, cores
+from . import topology
+from .topology import Hardware
 
-_NODE = b"node "
-_LIST = re.compile(r"(?:v(?:erbose)?,|q(?:uiet)?,)?(list|map_cpu|mask_cpu):([0-9a-fA-Fx,:*-]+)\Z")
+Cpus = frozenset[int]
+_NODE = "node "
+_WORDS = re.compile(r"(?:(?:v(?:erbose)?|q(?:uiet)?),)*([a-z_]+)(?::([0-9a-fA-Fx,:*-]+))?\Z", re.IGNORECASE)
+_MOST = 1024
 
 
 class Binding(NamedTuple):
-    """*of*: the cores of each rank of a node, by local rank. *said*: as it is written. *alike*: all have the same.
+    """*of*: the CPUs of each task of a node, in order; None not known. *said*: as it is written.
 
-    *share*: CPUs that one rank asks for, 0 not known. *nodes*: *of* are numbers of the memory's nodes, not cores.
+    *room*: how many CPUs each has where they are not known. *listed*: somebody chose them one by one. *share*: CPUs
+    that a task asks for, 0 not known. *wide*: to whole NUMA domains, which several may share; *domains*: *of* are the
+    numbers of these, whose cores are not known. *own*: the word stands in front of the program, not on its launcher.
     """
 
-    of: tuple[frozenset[int], ...]
+    of: tuple[Cpus | None, ...]
     said: str
-    alike: bool = False
+    listed: bool = False
+    room: int | None = None
     share: int = 0
-    nodes: bool = False
+    wide: bool = False
+    domains: bool = False
+    own: bool = False
+
+    @property
+    def alike(self) -> bool:
+        """Whether all tasks have the same CPUs."""
+        return len(set(self.of)) == 1
 
 
-class Flaw(NamedTuple):
-    """*kind*: "shared" or "far". *ranks*: the local ranks that it is about. *says*: a sentence."""
+class Tasks(NamedTuple):
+    """The tasks of one node. *pins*: what a word in front of each one's program binds it to. *cpus*: that each asks
+    for, 0 not known. *whole*: the job has the node for itself."""
 
-    kind: str
-    ranks: tuple[int, ...]
-    says: str
+    pins: tuple[str | None, ...]
+    cpus: int
+    whole: bool
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return len(self.pins)
 
 
-def binding(step: Step, placed: Placement, cpus: int = 0) -> Binding | None:
-    """Return the cores that a launch line lists for its ranks, None where it leaves them to the launcher.
+def tasks(processes: Sequence[Sequence[Process]], cpus: int, whole: bool) -> Tasks:
+    """Return the tasks of a node, each with its processes. *cpus*: what the job asks for each, 0 not known."""
+    pins = tuple(each[0].pinned.decode("ascii", "replace") if each[0].pinned else None for each in processes)
+    return Tasks(pins, min(each[0].cpus or cpus for each in processes), whole)
 
-    *cpus*: what the job asks for each task, 0 not known.
-    """
-    each = placed.per_node
-    if not each:
-        return None
-    for link in step.links:
+
+def binding(links: Sequence[Link], of: Tasks, hardware: Hardware) -> Binding | None:
+    """Return to what the tasks are bound, None where nothing binds them or it is not known to what."""
+    if any(of.pins):
+        return _by_pins(of, hardware)
+    for link in reversed(links):
         option = link.option("cpu-bind")
-        text = option.value.raw.decode("ascii", "replace") if option is not None and option.value is not None else ""
-        match = _LIST.match(text)
-        if match is not None and option is not None:
-            listed = _listed(match[1], match[2])
-            words = f"--{option.name}={text}"
-            return Binding(tuple(listed[rank % len(listed)] for rank in range(each)), words) if listed else None
-    return _by_pin(step, placed, each, cpus)
+        if option is not None and option.value is not None:
+            text = option.value.raw.decode("ascii", "replace")
+            match = _WORDS.match(text)
+            made = _by_word(match[1].lower(), match[2] or "", link, of, hardware) if match is not None else None
+            return made._replace(said=f"--{option.name}={text}") if made is not None else None
+        if link.option("bind-to") is not None:
+            return _by_mpi(link, of, hardware)
+        if link.name == "srun" and link.option("hint") is None:
+            return _shares(link, of, hardware, automatic=True)
+    return None
 
 
-def _listed(kind: str, text: str) -> list[frozenset[int]]:
-    """Return the entries of `map_cpu:0,8`, `mask_cpu:0xff,0xff00` or PALS' `list:0-7:8-15`."""
+def _by_pins(of: Tasks, hardware: Hardware) -> Binding | None:
+    """Return the CPUs that taskset or numactl give each task."""
+    if None in of.pins:
+        return None
+    pins = [pin for pin in of.pins if pin is not None]
     try:
-        if kind == "list" and ":" not in text.strip(":"):
-            return []  # `list:0,8,16,24` is also written for a core each
-        if kind == "list":
-            return [cores(entry) for entry in text.strip(":").split(":")]
-        if kind == "map_cpu":
-            return [frozenset((int(entry, 0),)) for entry in _repeated(text)]
-        return [_mask(entry) for entry in _repeated(text)]
+        if any(pin.startswith(_NODE) for pin in pins):
+            made = _of_domains([topology.cores(pin[len(_NODE) :]) for pin in pins], of, hardware)
+        else:
+            made = Binding(tuple(topology.cores(pin) for pin in pins), "", True)
     except ValueError:
-        return []
+        return None
+    return made._replace(said="taskset or numactl, " + ":".join(dict.fromkeys(pins)), share=of.cpus, own=True)
+
+
+def _of_domains(domains: Sequence[Cpus], of: Tasks, hardware: Hardware) -> Binding:
+    """Return the cores of each task's NUMA domains; their numbers alone where the cores are not known."""
+    numbers = [domains[task % len(domains)] for task in range(of.number)]
+    if not hardware.numa or any(max(entry, default=0) >= len(hardware.numa) for entry in numbers):
+        return Binding(tuple(numbers), "", True, wide=True, domains=True)
+    return Binding(
+        tuple(Cpus().union(*(hardware.numa[one] for one in entry)) for entry in numbers), "", True, wide=True
+    )
+
+
+def _by_word(kind: str, text: str, link: Link, of: Tasks, hardware: Hardware) -> Binding | None:
+    """Return what `map_cpu:0,8`, `mask_ldom:0x1,0x2`, `list:0-7:8-15`, `depth` or `cores` bind each task to."""
+    if kind == "depth":
+        depth = _number(link, "depth", "d") or 1
+        return Binding(tuple(Cpus(range(task * depth, task * depth + depth)) for task in range(of.number)), "")
+    if kind in ("cores", "threads", "ldoms", "sockets"):
+        made = _shares(link, of, hardware)
+        if made is None or kind in ("cores", "threads"):
+            return made
+        within = hardware.numa if kind == "ldoms" else hardware.of_sockets()
+        return made._replace(of=tuple(_widened(cpus, within) for cpus in made.of), wide=True)
+    try:
+        entries = _entries(kind, text)
+    except ValueError:
+        return None
+    if not entries:
+        return None
+    if kind.endswith("_ldom"):
+        return _of_domains(entries, of, hardware)
+    return Binding(tuple(entries[task % len(entries)] for task in range(of.number)), "", True)
+
+
+def _entries(kind: str, text: str) -> list[Cpus]:
+    """Return the numbers of each entry of a list; raises `ValueError` where one is none."""
+    if kind == "list":  # `list:0,8,16,24` is also written for a core each
+        return [topology.cores(entry) for entry in text.strip(":").split(":")] if ":" in text.strip(":") else []
+    if kind in ("map_cpu", "map_ldom"):
+        return [Cpus((int(entry, 0),)) for entry in _repeated(text)]
+    return [_mask(entry) for entry in _repeated(text)] if kind in ("mask_cpu", "mask_ldom") else []
 
 
 def _repeated(text: str) -> Iterator[str]:
     """Yield the entries of a list of srun, where `0xff*4` stands for four of them."""
     for entry in filter(None, text.split(",")):
         value, _, times = entry.partition("*")
-        yield from [value] * min(int(times or 1), 1024)
+        yield from [value] * min(int(times or 1), _MOST)
 
 
-def _mask(text: str) -> frozenset[int]:
+def _mask(text: str) -> Cpus:
     number = int(text, 16)
-    return frozenset(bit for bit in range(number.bit_length()) if number >> bit & 1)
+    return Cpus(bit for bit in range(number.bit_length()) if number >> bit & 1)
 
 
-def _by_pin(step: Step, placed: Placement, each: int, cpus: int) -> Binding | None:
-    """Return the cores that words in front of the program give each rank; an agent's hold for all its workers."""
-    first = placed.seats[0].node
-    here = [process for process in step.groups[0].processes if process.node == first]
-    here.sort(key=lambda process: (process.task or 0, process.local_rank or 0))
-    pins = [process.pinned for process in here if process.pinned is not None]
-    if len(pins) < each or len(here) != each:
+def _widened(cpus: Cpus | None, within: Sequence[Cpus]) -> Cpus | None:
+    """Return all cores of the domains that some CPUs are in, None where these are not known."""
+    if cpus is None or not within:
         return None
-    try:
-        of = tuple(_pinned_to(pin.decode("ascii", "replace")) for pin in pins)
-    except ValueError:
+    return Cpus().union(*(domain for domain in within if domain & cpus))
+
+
+def _shares(link: Link, of: Tasks, hardware: Hardware, automatic: bool = False) -> Binding | None:
+    """Return the cores that srun deals to its tasks, each as many as it asks for.
+
+    Known where the tasks have the whole node, and sockets leave one way to deal them. *automatic*: without a word of
+    binding srun binds only tasks that take up all cores.
+    """
+    free = sorted(set(range(hardware.cores or 0)) - hardware.reserved)
+    each = of.cpus // max(hardware.threads_default or hardware.threads or 1, 1)
+    filled = each * of.number == len(free)
+    if not free or not each or each * of.number > len(free) or not (filled or of.whole) or automatic and not filled:
         return None
-    agent = step.workers_per_task is not None or step.links[-1].name in AGENTS
-    share = 0 if agent else min(process.cpus or cpus for process in here)
-    words = "taskset or numactl, " + ":".join(dict.fromkeys(pin.decode("ascii", "replace") for pin in pins))
-    return Binding(of, words, len(set(of)) == 1, share, pins[0].startswith(_NODE))
+    blocks = [Cpus(free[task * each : task * each + each]) for task in range(of.number)]
+    dealt = [_in_turn(task, each, hardware.of_sockets(), free) for task in range(of.number)]
+    return Binding(tuple(blocks), "the shares of srun") if blocks == dealt else None
 
 
-def _pinned_to(text: str) -> frozenset[int]:
-    """Return the cores of `0-15`; of `node 1` the node alone. Raises `ValueError` for what cannot be read."""
-    return cores(text[len(_NODE) :] if text.startswith(_NODE.decode()) else text)
+def _in_turn(task: int, each: int, sockets: Sequence[Cpus], free: Sequence[int]) -> Cpus:
+    """Return the cores of a task where tasks go to sockets in turn."""
+    if not sockets:
+        return Cpus()
+    socket = sockets[task % len(sockets)]
+    at = task // len(sockets) * each
+    return Cpus([core for core in free if core in socket][at : at + each])
 
 
-def flaws(bound: Binding, placed: Placement, hardware: Hardware) -> Iterator[Flaw]:
-    """Yield ranks that share cores, and ranks whose cores are near another GPU than their own."""
-    several = len(set(hardware.near)) > 1
-    shared = _shared(bound) if several or not bound.nodes else None
-    if shared is not None:
-        yield shared
-    elif not bound.alike and not bound.nodes:
-        yield from _far(bound, placed, hardware)
+def _by_mpi(link: Link, of: Tasks, hardware: Hardware) -> Binding | None:
+    """Return what --bind-to binds each task to, as far as --map-by says where they begin."""
+    to, _, more = _value(link, "bind-to").partition(":")
+    mapped = _value(link, "map-by").split(":")
+    said = " ".join(f"--{name} {_value(link, name)}" for name in ("map-by", "bind-to") if _value(link, name))
+    unknown: tuple[Cpus | None, ...] = (None,) * of.number
+    if to in ("core", "hwthread"):
+        asked = next((part[3:] for part in mapped if part.startswith("pe=")), more)
+        each = int(asked) if asked.isdigit() and len(asked) < 5 else 1
+        straight = to == "core" and mapped[0] in ("ppr", "slot", "core", "node") and hardware.sockets == 1
+        straight = straight and (mapped[0] != "ppr" or mapped[2:3] == ["node"])
+        known = tuple(Cpus(range(task * each, task * each + each)) for task in range(of.number))
+        return Binding(known if straight else unknown, said, room=each)
+    within = {"socket": hardware.of_sockets(), "package": hardware.of_sockets(), "numa": hardware.numa}.get(to, ())
+    return Binding((within[0],), said, wide=True) if within and of.number == 1 else None
 
 
-def _shared(bound: Binding) -> Flaw | None:
-    for local, first in enumerate(bound.of):
-        others = [rank for rank, listed in enumerate(bound.of) if rank != local and listed & first]
-        if first and others and (not bound.alike or len(first) < len(bound.of) or len(first) <= bound.share):
-            ranks = (local, *others)
-            common = sorted(first & bound.of[others[0]])
-            what = f"the same node of memory ({_some(common)})" if bound.nodes else f"the same cores ({_some(common)})"
-            return Flaw("shared", ranks, f"local ranks {_some(ranks)} are bound to {what}")
-    return None
+def _value(link: Link, name: str) -> str:
+    option = link.option(name)
+    return option.value.raw.decode("ascii", "replace").lower() if option is not None and option.value else ""
 
 
-def _far(bound: Binding, placed: Placement, hardware: Hardware) -> Iterator[Flaw]:
-    """Yield one flaw with every rank of a node that is bound near another GPU, and not near its own."""
-    near = hardware.near
-    seats = [seat for seat in placed.seats if seat.node == 0]  # by rank, and so by task; all may call themselves 0
-    gpus = dict(enumerate(seat.gpu for seat in seats))
-    if len({seat.local for seat in seats}) == len(seats):
-        gpus = {seat.local: seat.gpu for seat in seats}
-    known = len(near) > 1 and len(set(near)) > 1
-    far = []
-    for local, listed in enumerate(bound.of if known else ()):
-        gpu = gpus.get(local)
-        own = near[gpu] if gpu is not None and gpu < len(near) else frozenset()
-        folded = _folded(listed, hardware)
-        if own and folded and not folded & own and any(folded <= other for other in near):
-            far.append((local, gpu, folded))
-    if far:
-        local, gpu, folded = far[0]
-        closest = next(index for index, other in enumerate(near) if folded <= other)
-        says = f"local rank {local} drives GPU {gpu}, and is bound to cores near GPU {closest}"
-        more = f"; {len(far)} of {len(bound.of)} ranks of a node are" if len(far) > 1 else ""
-        yield Flaw("far", tuple(rank for rank, _, _ in far), says + more)
-
-
-def _folded(listed: frozenset[int], hardware: Hardware) -> frozenset[int]:
-    """Return cores for CPUs: the second thread of core c is numbered c plus all cores (Linux, on the sites known)."""
-    count = hardware.cores or 0
-    return frozenset(cpu % count for cpu in listed) if count else listed
-
-
-def nearest(placed: Placement, hardware: Hardware) -> str:
-    """Return the list of PALS that binds each rank of a node near its GPU, "" where that is not known."""
-    near = hardware.near
-    gpus = [seat.gpu for seat in placed.seats if seat.node == 0]
-    if not near or any(gpu is None or gpu >= len(near) for gpu in gpus) or len(set(gpus)) < len(gpus):
-        return ""
-    return ":".join(_some(sorted(near[gpu])) for gpu in gpus if gpu is not None)
-
-
-def _some(numbers: tuple[int, ...] | list[int]) -> str:
-    """Return numbers as `0-7,16`."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ",".join(f"{low}" if low == high else f"{low}-{high}" for low, high in runs)
+def _number(link: Link, *names: str) -> int | None:
+    option = link.option(*names)
+    text = option.value.raw if option is not None and option.value is not None else b""
+    return int(text) if text.isdigit() and len(text) < 5 else None

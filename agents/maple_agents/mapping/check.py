@@ -7,16 +7,18 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from maple_submit_filter.rules.program_text import is_rank
 from maple_submit_filter.types.launch_plan import LaunchPlan, Step
 
-from . import bindings, costs, mpi_order, network_settings, placement, sizes
+from . import costs, mpi_order, network_settings, placement, resources, sizes
 from .groups import AXES, CALLED, CONTEXT, EXPERT, PIPELINE, TENSOR, Mesh
 from .placement import Placement, Unplaced
 from .sizes import Sizes
-from .topology import ALL, SHARED, Machine, Network
+from .topology import ALL, SHARED, Hardware, Machine, Network
 
 # What is said of racks whose GPUs are joined by direct links beyond a node.
 _RACK = re.compile(rb"MNNVL|\bIMEX\b|NVL\d{2,3}|\bGB[23]00|\bgb[23]00|--segment|NCCL_NVLS_ENABLE=1|nvidia-imex")
+_PORTS = "MPICH_OFI_NIC_MAPPING"
 _NOTED = 1.25  # times the communication of another order, from which on it is worth a word
 
 
@@ -63,16 +65,18 @@ def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine) -> Judg
     method = mpi_order.method(plan, source)
     placed = mpi_order.renumbered(step, placed, method)
     joined = _joined(machine, source)
+    hardware = machine.hardware
     if isinstance(placed, Unplaced):
-        wide = tuple(_too_large(step, division, machine)) if division is not None and not joined else ()
-        return Judged(step.line, None, None, None, wide, _why(placed, division), division)
+        wide = tuple(_too_large(step, division, plan, hardware)) if division is not None and not joined else ()
+        others = (*_of_resources(step, plan, source, hardware), *_of_settings(step, plan, source, hardware))
+        return Judged(step.line, None, None, None, wide + others, _why(placed, division), division)
     world = len(placed.seats)
     mesh, experts = (division.dense(world), division.experts(world)) if division is not None else (None, None)
     job = _Job(step, placed, machine, division or sizes.sizes_of(""), mesh, experts, joined, _dealt(method))
     findings = [
         *job.findings(),
-        *_of_binding(job, plan.allocation.cpus_per_task or 0),
-        *_of_settings(job, plan, source),
+        *_of_resources(step, plan, source, hardware),
+        *_of_settings(step, plan, source, hardware, _together(mesh, placed) if mesh is not None else 1),
     ]
     return Judged(step.line, placed, mesh, experts, tuple(findings), sizes=division)
 
@@ -106,18 +110,27 @@ class _Job(NamedTuple):
         return here / there if here and there else None
 
 
-def _too_large(step: Step, division: Sizes, machine: Machine) -> Iterator[Finding]:
-    """Yield that a tensor axis has more parts than a node has GPUs: it crosses nodes in whatever order ranks are.
+def _too_large(step: Step, division: Sizes, plan: LaunchPlan, hardware: Hardware) -> Iterator[Finding]:
+    """Yield that an axis has more parts than a node has GPUs: it crosses nodes in whatever order ranks are.
 
-    Expert and context axes are left alone: many are dealt over nodes on purpose.
+    Context axes are left alone, and expert axes of many experts: they are dealt over nodes on purpose.
     """
-    size, gpus = division.sizes.get(TENSOR, 1), machine.hardware.gpus
-    ranks = step.groups[0].ranks_per_node if placement.starts_ranks(step) else None
-    room = min(filter(None, (gpus, ranks)), default=None)
-    if room and size > room and placement.starts_ranks(step):
-        says = f"{CALLED[TENSOR]} groups of {size} cross nodes, in whatever order ranks are dealt"
-        cause = f"a node has {_gpus(room)}" if room == gpus else f"{room} ranks run on a node"
+    gpus = hardware.gpus
+    if placement.starts_ranks(step):
+        room = min(filter(None, (gpus, step.groups[0].ranks_per_node)), default=None)
+    elif division.framework == "maxtext" and not step.maybe and not step.unknown:
+        each = division.ranks // step.nodes if division.ranks and step.nodes else None
+        room = gpus or plan.allocation.gpus_per_node or each  # a process drives all GPUs of its node
+    else:
+        return
+    for name in (TENSOR, EXPERT):
+        size = division.sizes.get(name, 1)
+        if not room or size <= room or name == EXPERT and not division.few_experts(room):
+            continue
+        says = f"{CALLED[name]} groups of {size} cross nodes, in whatever order ranks are dealt"
+        cause = f"a node has {_gpus(room)}" if room == gpus or not gpus else f"{room} ranks run on a node"
         yield Finding("groups", step.line, says, cause, _fitting(size, room))
+        return
 
 
 def _gpus(count: int) -> str:
@@ -161,8 +174,8 @@ def _of_groups(job: _Job, mesh: Mesh) -> Iterator[Finding]:
             cure = "without it ranks fill the nodes" if job.dealt else cure
             yield Finding("groups", job.step.line, says, cause, cure, job.ratio(best))
             return
-        if name == TENSOR and not job.joined:
-            yield _too_wide(job, of, says)
+        if not job.joined and (name == TENSOR or name == EXPERT and job.said.few_experts(job.placed.per_node or 0)):
+            yield _too_wide(job, of, says, name)
             return
     mixed = _mixed(job, mesh, best)
     if mixed is not None:
@@ -183,13 +196,15 @@ def _as_blocks(placed: Placement) -> Placement | None:
     return placement.block(placed.nodes, placed.per_node) if placed.per_node else None
 
 
-def _too_wide(job: _Job, of: Mesh, says: str) -> Finding:
-    """Return that a tensor axis has more parts than a node has ranks, or parts that do not divide them."""
-    size, each = of.size(TENSOR), job.placed.per_node or 0
+def _too_wide(job: _Job, of: Mesh, says: str, name: str) -> Finding:
+    """Return that an axis has more parts than a node has ranks, or parts that do not divide them."""
+    size, each = of.size(name), job.placed.per_node or 0
     fits = max((parts for parts in range(1, size + 1) if each and each % parts == 0 and size % parts == 0), default=1)
     cause = f"{size} parts on {each} ranks a node" if each else f"{size} parts"
     if fits < 2:
         return Finding("groups", job.step.line, says, cause)
+    if name == EXPERT:
+        return Finding("groups", job.step.line, says, cause, f"{fits} parts stay on a node")
     pipeline = of.size(PIPELINE) * size // fits
     other = job.said._replace(sizes={**job.said.sizes, TENSOR: fits, PIPELINE: pipeline}).dense(len(job.placed.seats))
     ratio = job.ratio(job.placed, mesh=other) if other is not None else None
@@ -251,23 +266,33 @@ def _wider(mesh: Mesh, name: str, placed: Placement, machine: Machine, other: Ma
     return machine.widest(first) == ALL and other.widest(first) != ALL
 
 
-def _of_binding(job: _Job, cpus: int) -> Iterator[Finding]:
-    """Yield ranks on the same cores, or on cores near another GPU."""
-    bound, hardware = bindings.binding(job.step, job.placed, cpus), job.machine.hardware
-    for flaw in bindings.flaws(bound, job.placed, hardware) if bound is not None else ():
-        near = bindings.nearest(job.placed, hardware)
+def _of_resources(step: Step, plan: LaunchPlan, source: bytes, hardware: Hardware) -> Iterator[Finding]:
+    """Yield what of a node's CPUs, GPUs and network ports does not go together for the ranks on it."""
+    if step.maybe or step.unknown or not is_rank(step):
+        return
+    ports = network_settings.value(plan, source, _PORTS.encode())
+    node = resources.of_node(step, plan.allocation, hardware, ports)
+    for flaw in resources.flaws(node, hardware) if node is not None else ():
+        if flaw.kind == "network":
+            yield Finding("network", step.line, flaw.says, _PORTS, "MPICH_OFI_NIC_POLICY=GPU finds the near one")
+            continue
+        near = (
+            resources.nearest([gpu for task in node.tasks for gpu in task.gpus], hardware) if node is not None else ""
+        )
         cure = f"near their GPUs: {near}" if near and len(near) < 120 else "give each rank cores of its own"
-        words = bound.said if bound is not None else ""
-        kind = "cores" if flaw.kind == "shared" else "far"
-        yield Finding(kind, job.step.line, flaw.says, words if len(words) < 80 else words[:77] + "...", cure)
+        cure = "--bind-to none leaves them all cores" if "workers" in flaw.says else cure
+        words = node.binding.said if node is not None and node.binding is not None else ""
+        yield Finding(flaw.kind, step.line, flaw.says, words if len(words) < 80 else words[:77] + "...", cure)
 
 
-def _of_settings(job: _Job, plan: LaunchPlan, source: bytes) -> Iterator[Finding]:
-    """Yield settings of the network that contradict the site's nodes."""
-    together = _together(job.mesh, job.placed) if job.mesh is not None else 1
-    hardware, nodes = job.machine.hardware, job.placed.nodes
-    for contradiction in network_settings.contradictions(source, plan.assigned, hardware, nodes, together):
-        yield Finding("network", contradiction.line, contradiction.says, cure=contradiction.cure)
+def _of_settings(
+    step: Step, plan: LaunchPlan, source: bytes, hardware: Hardware, together: int = 1
+) -> Iterator[Finding]:
+    """Yield settings of the network that contradict the site's nodes. *together*: tensor-parallel ranks on a node."""
+    if step.maybe or step.unknown or not is_rank(step) and not placement.behind_wrapper(step):
+        return
+    for found in network_settings.contradictions(source, plan.assigned, hardware, step.nodes or 1, together):
+        yield Finding("network", found.line, found.says, cure=found.cure)
 
 
 def _together(mesh: Mesh, placed: Placement) -> int:

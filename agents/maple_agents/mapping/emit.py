@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from ..base.complaint import Complaint
 from . import groups, language, topology, tuning
-from .bindings import nearest
 from .language import Mapping, Mistake
 from .placement import Placement
 from .question import hosts as listed
+from .resources import nearest
 from .topology import Hardware, Network
 from .tuning import Trial
 
@@ -84,7 +84,7 @@ def _mpich_order(job: Job) -> Written:
 
 
 def _pals(job: Job) -> Written:
-    listed = nearest(job.placed, job.hardware)
+    listed = nearest([seat.gpu for seat in job.placed.seats if seat.node == 0], job.hardware)
     if not listed:
         raise Mistake("which cores are near which GPU is not known here; say --site, or --lstopo")
     return Written("", f"--cpu-bind list:{listed}", f"mpiexec --ppn {job.placed.per_node} --cpu-bind list:{listed}")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from maple_submit_filter.types.edits import Span
 from maple_submit_filter.types.job import line_of
+from maple_submit_filter.types.launch_plan import LaunchPlan
 
 from .topology import Hardware
 
@@ -34,12 +35,23 @@ def contradictions(
         check = _CHECKS.get(name.decode("ascii", "replace"))
         if check is None or len(spans) != 1:
             continue
-        match = _VALUE.search(source, spans[0].start, spans[0].end)
-        value = next((part for part in match.groups() if part is not None), b"") if match else b""
-        judged = check(value.decode("utf-8", "replace"), hardware, nodes, tensor) if value else None
+        written = _written(source, spans[0])
+        judged = check(written, hardware, nodes, tensor) if written else None
         if judged is not None:
-            written = f"{name.decode()}={value.decode('utf-8', 'replace')}"
-            yield Contradiction(line_of(source, spans[0].start), f"{written}: {judged[0]}", judged[1])
+            says = f"{name.decode()}={written}: {judged[0]}"
+            yield Contradiction(line_of(source, spans[0].start), says, judged[1])
+
+
+def value(plan: LaunchPlan, source: bytes, name: bytes) -> str:
+    """Return what the script sets a variable to, once and as such; "" where it does not."""
+    spans = plan.assigned.get(name, ())
+    return _written(source, spans[0]) if len(spans) == 1 else ""
+
+
+def _written(source: bytes, span: Span) -> str:
+    match = _VALUE.search(source, span.start, span.end)
+    found = next((part for part in match.groups() if part is not None), b"") if match else b""
+    return found.decode("utf-8", "replace")
 
 
 def _is_infiniband(hardware: Hardware) -> bool:

@@ -52,7 +52,7 @@ def placement(step: Step, renumbered: bool = False) -> Placement | Unplaced:
     """Return the ranks of a launch line's one world, or why they are not known. *renumbered*: the script sets RANK."""
     if step.maybe or step.unknown:
         return Unplaced("it is not known whether, or how, this line runs")
-    if not is_rank(step):
+    if not is_rank(step) and not behind_wrapper(step):
         return Unplaced("it starts one process a node, or none that is surely a rank")
     if len(step.groups) != 1 or step.breaches:
         return Unplaced("its ranks do not form one world")
@@ -65,6 +65,15 @@ def placement(step: Step, renumbered: bool = False) -> Placement | Unplaced:
         group = group._replace(processes=_in_container(group.processes))
     seats = _listed(group.processes) if group.complete else _extended(step, group)
     return seats if seats is not None else Unplaced("which rank runs on which node is not known")
+
+
+def behind_wrapper(step: Step) -> bool:
+    """Return whether each of many tasks runs a script that nobody could read, with a Python program behind it.
+
+    What such a script does to a task (its device, its cores) is not known; that the task is a rank, is.
+    """
+    first = step.program[0] if step.program else b""
+    return first.endswith(b".sh") and is_rank(step._replace(program=step.program[1:]))
 
 
 def starts_ranks(step: Step) -> bool:
@@ -149,11 +158,10 @@ def _extended(step: Step, group: Group) -> Placement | None:
         or len({process.node for process in group.processes}) < 2
     ):
         return None
-    known = [(process.rank, process.node, process.local_rank) for process in group.processes]
+    known = [(process.rank, process.node) for process in group.processes]
     for how in (block, cyclic):
         made = how(step.nodes, each)
-        places = {(seat.rank, seat.node, seat.local) for seat in made.seats}
-        if all(place in places for place in known):
+        if all(place in {(seat.rank, seat.node) for seat in made.seats} for place in known):
             return made
     return None
 

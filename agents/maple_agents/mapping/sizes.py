@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
 from maple_submit_filter.rules.program_text import Named, named_values
@@ -17,13 +18,14 @@ _PARTS = r"(?:_(?:size|degree|world_size|dim|ways?|num|gpus))?"
 _PARALLEL = r"_(?:par|parallel|parallelism|mp)"
 NAMES = {
     TENSOR: re.compile(
-        rf"(?:n(?:um)?_)?tp{_PARTS}|(?:tensor(?:_model)?|intra_layer){_PARALLEL}{_PARTS}|model_parallel_size|g_intra_[rcd]"
+        rf"(?:n(?:um)?_)?tp{_PARTS}|(?:ici_)?(?:tensor(?:_model)?|intra_layer){_PARALLEL}{_PARTS}|model_parallel_size|g_intra_[rcd]"
     ),
     PIPELINE: re.compile(rf"(?:n(?:um)?_)?pp{_PARTS}|(?:pipe|pipeline(?:_model)?|inter_layer){_PARALLEL}{_PARTS}"),
     CONTEXT: re.compile(rf"(?:n(?:um)?_)?cp{_PARTS}|context{_PARALLEL}{_PARTS}"),
     EXPERT: re.compile(rf"ep{_PARTS}|(?:moe_)?(?:experts?(?:_model)?|ep){_PARALLEL}{_PARTS}"),
 }
 EXPERT_TENSOR = ("expert_tensor_parallel_size", "expert_tensor_parallel_degree")
+EXPERTS = ("num_experts", "num_moe_experts", "n_experts", "moe_num_experts", "num_local_experts", "n_routed_experts")
 _MODEL = {  # what of the model decides how much is said over the links
     "num_layers": "layers", "n_layers": "layers", "hidden_size": "hidden", "seq_length": "sequence",
     "seq_len": "sequence", "micro_batch_size": "micro_batch", "global_batch_size": "global_batch",
@@ -41,6 +43,12 @@ class Sizes(NamedTuple):
     named: dict[str, Named]
     expert_tensor: int | None = None
     model: dict[str, int] = {}
+    of_layer: int | None = None  # how many experts a layer has
+    ranks: int | None = None  # that the sizes come to, where all of them are said
+
+    def few_experts(self, room: int) -> bool:
+        """Return whether all experts of a layer would fit on a node's *room* ranks, two on each at most."""
+        return self.of_layer is not None and room > 0 and self.of_layer <= 2 * room
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -76,7 +84,14 @@ def read(program: Sequence[bytes]) -> Sizes | None:
         return None
     expert_tensor = next((int(value.value) for value in reversed(named) if value.last in EXPERT_TENSOR), None)
     model = {_MODEL[value.last]: int(value.value) for value in named if value.last in _MODEL}
-    return Sizes(_framework(program, named_sizes), sizes, named_sizes, expert_tensor, model)
+    count = next((int(value.value) for value in reversed(named) if value.last in EXPERTS), None)
+    return Sizes(_framework(program, named_sizes), sizes, named_sizes, expert_tensor, model, count, _ranks(named))
+
+
+def _ranks(named: Sequence[Named]) -> int | None:
+    """Return the product of MaxText's axes, where those that it fills up by default are said too."""
+    said = {value.last: int(value.value) for value in named if re.match(r"(?:ici|dcn)_\w+_parallelism\Z", value.last)}
+    return prod(said.values()) if {"dcn_data_parallelism", "ici_fsdp_parallelism"} <= set(said) else None
 
 
 def _stronger(before: Named | None, value: Named) -> Named:
@@ -98,6 +113,8 @@ def _framework(program: Sequence[bytes], named_sizes: dict[str, Named]) -> str:
         return "torchtitan"
     if "pipe_parallel_size" in names:
         return "deepspeed"
+    if b"maxtext" in words or any(name.startswith("ici_") for name in names):
+        return "maxtext"
     if b"nanotron" in words:
         return "nanotron"
     spelt = any("model_parallel_size" in name for name in names)

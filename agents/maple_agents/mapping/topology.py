@@ -17,13 +17,18 @@ SHARED = (DIRECT, NODE, LEAF, ALL)
 CROSSED = {DIRECT: "links of GPUs", NODE: "the node's own bus", LEAF: "the network", ALL: "the network's upper levels"}
 # GB/s of one port by what its maker calls it; a number of Gb/s in the site's own words counts first.
 _RATES = (("ndr", 50.0), ("hdr100", 12.5), ("hdr", 25.0), ("edr", 12.5), ("slingshot", 25.0), ("omni-path", 12.5))
+_SOCKETS = re.compile(r"([1-8])x ")  # "2x AMD EPYC 7763"
 _GBIT = re.compile(r"(\d{2,4})\s*Gb/s")
 _MOST_CORES = 1 << 16
 PORT, BUS, NIC = 250.0, 20.0, 25.0  # GB/s where nobody says: NVLink of an A100, PCIe, a port of 200 Gb/s
 
 
 class Hardware(NamedTuple):
-    """One kind of node. *near*: the cores next to each GPU, () not known. *domain*: GPUs joined by direct links."""
+    """One kind of node. *near*: the cores next to each GPU, () not known. *domain*: GPUs joined by direct links.
+
+    *cards*: GPUs as they are bought, where ranks may count these too. *numa*: the cores of each NUMA domain;
+    *reserved*: cores that no job gets; *gpu_ports*: the network port beside each GPU.
+    """
 
     name: str = ""
     gpus: int | None = None
@@ -34,6 +39,17 @@ class Hardware(NamedTuple):
     cores: int | None = None
     threads: int | None = None
     nic_rate: float = NIC
+    cards: int | None = None
+    sockets: int | None = None
+    numa: tuple[frozenset[int], ...] = ()
+    reserved: frozenset[int] = frozenset()
+    gpu_ports: tuple[int, ...] = ()
+    threads_default: int | None = None
+
+    def of_sockets(self) -> tuple[frozenset[int], ...]:
+        """Return the cores of each socket, () where it is not known how many there are."""
+        each = self.cores // self.sockets if self.cores and self.sockets else 0
+        return tuple(frozenset(range(socket * each, (socket + 1) * each)) for socket in range(self.sockets or 0))
 
     def domain_of(self, gpu: int) -> int:
         """Return which set of directly joined GPUs one is in."""
@@ -87,6 +103,7 @@ def hardware_of(file: SiteFile, kinds: Sequence[str]) -> Hardware:
 
 def _hardware(name: str, node: Node) -> Hardware:
     near = tuple(cores(text) for text in node.gpu_cores) if node.sure else ()
+    sockets = _SOCKETS.match(node.cpu)
     return Hardware(
         name=name,
         gpus=devices(node),
@@ -97,6 +114,12 @@ def _hardware(name: str, node: Node) -> Hardware:
         cores=node.cores,
         threads=node.threads_per_core,
         nic_rate=rate(node.interconnect),
+        cards=node.gpus,
+        sockets=int(sockets[1]) if sockets and node.sure else None,
+        numa=tuple(cores(text) for text in node.numa_cores),
+        reserved=cores(node.reserved_cores),
+        gpu_ports=tuple(node.gpu_nics),
+        threads_default=node.threads_default,
     )
 
 

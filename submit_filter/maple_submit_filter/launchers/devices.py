@@ -12,7 +12,8 @@ from ..types.text import Text
 
 CUDA, LEVEL_ZERO, HIERARCHY = b"CUDA_VISIBLE_DEVICES", b"ZE_AFFINITY_MASK", b"ZE_FLAT_DEVICE_HIERARCHY"
 HIP = b"HIP_VISIBLE_DEVICES"
-MASKS = (CUDA, LEVEL_ZERO, HIP)
+ROCR = b"ROCR_VISIBLE_DEVICES"  # below the other two, which count in what it leaves
+MASKS = (CUDA, LEVEL_ZERO, HIP, ROCR)
 Value = Callable[[bytes], Optional[Text]]
 Devices = Optional[Tuple[bytes, ...]]
 
@@ -25,6 +26,9 @@ def mask_of(kinds: Sequence[NodeKind]) -> bytes:
 def seen(value: Value, kinds: Sequence[NodeKind], given: Devices) -> Devices:
     """Return the devices that a process sees of those *given*, by the variables that *value* returns; None unknown."""
     name = mask_of(kinds)
+    amd = bool(kinds) and all(kind.gpu_vendor == "amd" for kind in kinds)
+    if amd and value(ROCR) is not None:
+        return _within(visible(value(HIP) or value(name), given), visible(value(ROCR), given))
     if value(HIP) is not None and kinds and all(kind.gpu_vendor == "amd" for kind in kinds):
         return visible(value(HIP), given)
     return _of_tiles(value(name), value(HIERARCHY), given) if name == LEVEL_ZERO else visible(value(name), given)
@@ -38,6 +42,14 @@ def visible(value: Optional[Text], given: Devices) -> Devices:
         return None
     entries = tuple(entry.strip() for entry in value.raw.split(b",") if entry.strip())
     return entries if all(entry.isdigit() for entry in entries) else None
+
+
+def _within(chosen: Devices, left: Devices) -> Devices:
+    """Return the devices of *left* whose places in it are *chosen*; all where nothing was chosen of the whole."""
+    if left is None or chosen is None or len(chosen) > len(left):
+        return left
+    places = [int(place) for place in chosen if place.isdigit()]
+    return tuple(left[place] for place in places) if all(place < len(left) for place in places) else left
 
 
 def _of_tiles(value: Optional[Text], hierarchy: Optional[Text], given: Devices) -> Devices:

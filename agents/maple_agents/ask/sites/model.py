@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Count = Annotated[int, Field(ge=0)]
 Walltime = Annotated[str, Field(pattern=r"^(\d+-)?\d{1,3}:\d\d:\d\d$", description="hh:mm:ss or d-hh:mm:ss")]
+Cores = Annotated[str, Field(pattern=r"^\d+(-\d+)?(,\d+(-\d+)?)*$")]
 Confidence = Literal["medium", "low"]
 Scheduler = Literal["slurm", "pbs"]
 Vendor = Literal["nvidia", "amd", "intel"]
@@ -102,6 +103,8 @@ class Node(Fact):
     *cores_allocatable*, *memory_allocatable_gib*: the most that a job can ask for, where the system keeps some.
     *threads_default*: of a core, for a job that says nothing of threads.
     *gpu_cores*: the cores near each device, from device 0 on: "48-63".
+    *numa_cores*: the cores of each NUMA domain, from domain 0 on; *reserved_cores*: cores that no job gets.
+    *gpu_nics*: the number of the network port beside each device, from device 0 on.
     *gpu_domain*: devices that are joined by links of their own, where these join less, or more, than a node.
     """
 
@@ -122,7 +125,10 @@ class Node(Fact):
     nics: Count | None = None
     interconnect: str = ""
     gpu_cpu_map: str = ""
-    gpu_cores: list[Annotated[str, Field(pattern=r"^\d+(-\d+)?(,\d+(-\d+)?)*$")]] = []
+    gpu_cores: list[Cores] = []
+    numa_cores: list[Cores] = []
+    reserved_cores: Cores | Literal[""] = ""
+    gpu_nics: list[Annotated[int, Field(ge=0)]] = []
     gpu_domain: Count | None = None
     count: Count | None = None
 

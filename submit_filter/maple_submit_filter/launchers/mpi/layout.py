@@ -44,6 +44,8 @@ def per_node(link: Link) -> Tuple[bool, Optional[int]]:
     """Return whether the line says how many ranks a node gets, and how many (None unknown)."""
     option = link.option("map-by")
     if option is not None and option.value is not None and b"node" in option.value.raw:
+        if option.value.raw.split(b":")[0] == b"node":
+            return False, None  # in turn: each node gets what its slots take
         match = _PER_NODE.match(option.value.raw)
         return True, int(match.group(1)) if match else None
     if link.option("pernode") is not None:
@@ -85,13 +87,35 @@ def _openmpi(link: Link, hosts: List[Host]) -> Optional[Layout]:
     each_said, each = per_node(link)
     if (total_said and count is None) or (each_said and not each) or link.option("rankfile", "rf", "bynode"):
         return None
-    if link.option("map-by", "rank-by") is not None and not each_said:
+    in_turn = _policy(link, "map-by") == b"node" and _policy(link, "rank-by") in (b"", b"node", b"slot")
+    if link.option("map-by", "rank-by") is not None and not each_said and not in_turn:
         return None
+    if in_turn and total_said and count is not None:
+        return _dealt(hosts, count)
     room = [each if each else host.slots for host in hosts]
     whole = sum(room)
     if total_said and count is not None and count > whole:
         return None  # refused, or oversubscribed, by version and settings
     return _filled(hosts, room, count if total_said else whole)
+
+
+def _policy(link: Link, name: str) -> bytes:
+    """Return the first word of what an option says, b"" where it is not there."""
+    option = link.option(name)
+    return option.value.raw.split(b":")[0] if option is not None and option.value is not None else b""
+
+
+def _dealt(hosts: List[Host], count: int) -> Optional[Layout]:
+    """Return how many ranks each host gets in turn; None where there are more than slots, which differs by version."""
+    if not hosts or count > sum(host.slots for host in hosts):
+        return None
+    here = [0] * len(hosts)
+    while count:
+        for at, host in enumerate(hosts):
+            if count and here[at] < host.slots:
+                here[at] += 1
+                count -= 1
+    return tuple((host.node, ranks) for host, ranks in zip(hosts, here) if ranks)
 
 
 def _pals(link: Link, hosts: List[Host], shell: Shell) -> Optional[Layout]:
