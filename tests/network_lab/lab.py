@@ -78,6 +78,8 @@ class Lab:
             run(*inside, "ip", "link", "set", "lo", "up", "mtu", "9000")
             for way, rate in (((), here), (inside, there)):
                 run(*way, "tc", "qdisc", "add", "dev", rate, "root", *_shape(OUTER))
+            run(*inside, "sysctl", "-qw", *_STEADY)
+            run(*inside, "ip", "route", "change", "10.97.0.0/24", "dev", there, "initcwnd", "200", "initrwnd", "200")
             run(*inside, "tc", "qdisc", "add", "dev", "lo", "root", *_shape(INNER))
 
     def _away(self) -> None:
@@ -135,6 +137,11 @@ def capacity(rates: Rates, node_of: Sequence[int]) -> Capacity:
         return (("out", here), ("in", there)), rates.outer_late
 
     return Capacity(lambda link: rates.inner if link[0] == "lo" else rates.outer, links)
+
+
+# A connection sends as fast as its port lets it, at once, as adapters of clusters do: it does not feel its way up again
+# after each pause (which costs unlike placements unlike times), nor does it keep a rate of its own in mind (BBR).
+_STEADY = ("net.ipv4.tcp_congestion_control=reno", "net.ipv4.tcp_slow_start_after_idle=0")
 
 
 def _shape(megabits: float) -> tuple[str, ...]:
