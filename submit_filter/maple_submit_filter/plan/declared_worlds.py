@@ -177,6 +177,9 @@ def _with_words_read_now(world: World, old: Step, new: Step, before: Played, aft
         nodes = now.nodes
     if _is_users_own(WORKERS, old_agent, new_agent, before, after):
         workers = now.workers
+    if _is_its_count(WORKERS, old_agent, new_agent, before.source):
+        same = nodes is None and _number(old_agent, NODES) == _number(new_agent, NODES)
+        nodes, workers = now.nodes if same else nodes, now.workers
     if (nodes, workers) == (world.nodes, world.workers):
         return world
     return World(nodes, workers, nodes * workers if nodes and workers else None)
@@ -189,6 +192,24 @@ def _is_users_own(names: Tuple[str, ...], old: Link, new: Link, before: Played, 
         return False
     word = after.source[option.span[0] : option.span[1]].lstrip(b"-")
     return word in _line(before.source, line_of(after.source, option.span[0]))
+
+
+def _is_its_count(names: Tuple[str, ...], old: Link, new: Link, source: bytes) -> bool:
+    """Return whether a value was a type with a count, `a100:4`, and is the count alone now; no sum is made with it."""
+    was, now = old.option(*names), new.option(*names)
+    if was is None or now is None or was.value is None or now.value is None or not (was.value.known and now.value.raw):
+        return False
+    kind, colon, count = was.value.raw.rpartition(b":")
+    at = was.value_span or was.span
+    if not kind or not colon or count != now.value.raw or at is None:
+        return False
+    used = re.findall(rb"\$\{?(\w+)", source[at.start : at.end])
+    return not any(re.search(rb"\(\([^)\n]*\b%s\b" % name, source) for name in used)
+
+
+def _number(link: Link, names: Tuple[str, ...]) -> Optional[int]:
+    option = link.option(*names)
+    return number(option.value) if option is not None else None
 
 
 def _agent(step: Step) -> Optional[Link]:

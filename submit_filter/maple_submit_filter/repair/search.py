@@ -279,16 +279,36 @@ def _joined(before: State, after: State) -> int:
 
 
 def shown(state: State, before: State) -> bool:
-    """Return whether the plan shows, and does not merely fail to deny, that every line that was wrong is right now."""
+    """Return whether the plan shows, and does not merely fail to deny, that every line that was wrong is right now.
+
+    What was not known of a launcher's world before need not be known now, where the fix has not touched it.
+    """
     for old, new in zip(before.plan.steps, state.plan.steps):
         wrong = [breach for breach in old.breaches if breach.kind not in breach_kinds.UNPROVEN]
         same = {group.launcher: _locals(group) for group in old.groups}
-        if wrong and not all(_is_whole(group, same.get(group.launcher)) for group in new.groups):
-            return False
         of_master = any(breach.kind.startswith("master") for breach in old.breaches)
+        if wrong and not all(
+            _is_whole(group, same.get(group.launcher)) or (not of_master and _as_unknown(group, old, new))
+            for group in new.groups
+        ):
+            return False
         if of_master and any(group.master is None and group.nodes != 1 for group in new.groups):
             return False
     return True
+
+
+def _as_unknown(group: Group, old: Step, new: Step) -> bool:
+    """Return whether no more is unknown of an agent's world than was: its master, its size, what it reaches alone."""
+    if group.launcher not in AGENTS:
+        return False
+    if not old.groups and new.unknown:
+        return True  # it was refused, and starts the rest by itself
+    sized = group.world_size is not None and group.world_size == (group.declared or group.world_size)
+    return any(
+        other.master == group.master and (sized or other.world_size is other.declared is group.declared is None)
+        for other in old.groups
+        if other.launcher == group.launcher
+    )
 
 
 def _is_whole(group: Group, before: Optional[Locals]) -> bool:
