@@ -25,6 +25,6 @@ compiled() { # NAME, what else uv takes; requirements come on stdin
 lock() {
     printf '%s\n' "hatchling>=1.26" "editables" | compiled "$@" pyproject.toml
 }
-lock daemon --extra daemon --extra postgresql
+lock daemon --extra daemon --extra postgresql --extra window
 lock dev --extra daemon --extra dev
 echo "mkdocs-material>=9.5" | compiled docs

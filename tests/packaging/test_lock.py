@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-EXTRAS = {"daemon": ("daemon", "postgresql"), "dev": ("daemon", "dev")}
+EXTRAS = {"daemon": ("daemon", "postgresql", "window"), "dev": ("daemon", "dev")}
 BUILDING = ("hatchling>=1.26", "editables")
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
