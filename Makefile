@@ -12,8 +12,8 @@ ARCH ?= $(shell uname -m)
 MAKEFLAGS += --no-print-directory
 # Small matrices only: threads of OpenBLAS would wait for each other on a busy machine.
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help demo records test lab packages venv front lint format cases docs docs-site corpus bench bench-heavy clean setup lock shapes tagger deb rpm native-tree callers-venv \
-	miniapps-venv
+.PHONY: help demo records test lab packages venv front lint format cases docs docs-site corpus bench bench-heavy clean setup lock shapes tagger deb rpm native-tree try-packages \
+	callers-venv miniapps-venv
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+[^:]*:.*## / { line = sprintf("make %-19s", $$1); count = split($$2, word, " "); \
@@ -57,6 +57,10 @@ deb rpm: native-tree ## dist/maple-hpc of this version for this machine's kind (
 
 native-tree: venv
 	@rm -rf build/native/$(ARCH) && packaging/native/tree.sh $(ARCH) build/native/$(ARCH)
+
+try-packages: deb rpm ## both packages installed, upgraded, gone back and removed in roots of Debian 12 and 13 (as root; ten minutes)
+	@packaging/native/roots.sh build/roots
+	@MAPLE_TEST_ROOTS=$(CURDIR)/build/roots $(PYTEST) tests/packaging/test_native_packages.py
 
 front: ## the C program that stands in for sbatch
 	@if [ -f $(FRONT)/Makefile ]; then $(MAKE) -s -C $(FRONT); fi

@@ -1,10 +1,11 @@
-"""Recipes of other installers: Ansible's role is run, Spack's and EasyBuild's ask for what pyproject.toml asks for."""
+"""Recipes of other installers: Ansible's role is run, EasyBuild's file is built; Spack's asks for what we ask for."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 PLAYBOOK = ROOT / "build" / "callers-venv" / "bin" / "ansible-playbook"
+EB = PLAYBOOK.with_name("eb")
 SPACK = ROOT / "packaging" / "spack" / "packages" / "py-maple-hpc" / "package.py"
 EASYBUILD = ROOT / "packaging" / "easybuild" / f"Maple-{__version__}-GCCcore-14.3.0.eb"
 NO_RECIPE = {"ahocorasick-rs"}  # neither has it, and logs are read without it, slower
@@ -47,6 +49,68 @@ def test_easybuild_s_file_has_what_it_needs() -> None:
     for path in made["sanity_check_paths"]["files"] + made["sanity_check_paths"]["dirs"]:
         below = re.sub(r"^share/maple/front", "submit_filter/front", path).replace("share/maple/", "")
         assert path.startswith("bin/") or (ROOT / below).exists(), path
+
+
+SYSTEM_PYTHON = "dependencies = []\nallow_system_deps = [('Python', SYS_PYTHON_VERSION)]"
+
+
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A modules command, without which EasyBuild does nothing: this machine's, or Debian's package, unpacked."""
+    here = [os.environ.get("MODULES_CMD", ""), *map(str, Path("/usr/lib").glob("**/modulecmd.tcl"))]
+    found = next((path for path in here if path and os.path.exists(path)), "")
+    folder = tmp_path_factory.mktemp("modules")
+    if not found and shutil.which("apt-get") and shutil.which("tclsh"):
+        subprocess.run(
+            ["apt-get", "-qq", "download", "environment-modules"], cwd=folder, capture_output=True, timeout=120
+        )
+        for package in folder.glob("*.deb"):
+            subprocess.run(["dpkg", "-x", package, folder], check=True)
+        found = next((str(path) for path in folder.glob("**/modulecmd.tcl") if not path.is_symlink()), "")
+    if not found:
+        pytest.skip("neither a modules command nor Debian's environment-modules could be had; EasyBuild needs one")
+    return found
+
+
+def eb(modules: str, folder: Path, *words: object) -> str:
+    """What EasyBuild says to it; it has to succeed."""
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    environ = {**os.environ, "PATH": path, "MODULES_CMD": modules, "EB_PYTHON": str(EB.with_name("python"))}
+    always = ["--prefix", folder, "--modules-tool", "EnvironmentModules", "--module-syntax", "Tcl",
+              "--allow-use-as-root-and-accept-consequences"]  # fmt: skip
+    argv = list(map(str, [EB, *words, *always]))
+    done = subprocess.run(argv, cwd=folder, env=environ, capture_output=True, text=True, timeout=500, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(not EB.exists(), reason="EasyBuild is in build/callers-venv: make callers-venv")
+@pytest.mark.timeout(900)
+def test_easybuild_parses_finds_all_it_depends_on_and_builds_it(modules: str, tmp_path: Path) -> None:
+    """Its own style and its own easyconfigs for what is named; then built by its easyblock, on this Python."""
+    eb(modules, tmp_path, EASYBUILD, "--check-style")
+    named = "".join(eb(modules, tmp_path, EASYBUILD, "--dry-run", "--robot").split())  # it wraps its lines
+    for dependency in ("pydantic/2", "Python-bundle-PyPI/", "PyYAML/", "hatchling/"):
+        assert "(module:%s" % dependency in named, dependency
+    sources = ["-c", "import hatchling.build, sys; hatchling.build.build_sdist(sys.argv[1])", str(tmp_path)]
+    subprocess.run([sys.executable, *sources], cwd=ROOT, check=True, capture_output=True, timeout=120)
+    text = re.sub(r"toolchain = .*", "toolchain = SYSTEM", EASYBUILD.read_text())
+    text = re.sub(r"builddependencies = \[.*?\]\n", "", text, flags=re.DOTALL)
+    text = re.sub(r"\bdependencies = \[.*?\]", SYSTEM_PYTHON, text, flags=re.DOTALL)
+    alone = tmp_path / EASYBUILD.name.replace("-GCCcore-14.3.0", "")
+    alone.write_text(text)
+    assert "COMPLETED" in eb(modules, tmp_path, alone, "--sourcepath", tmp_path)
+    front = tmp_path / "software" / "Maple" / __version__ / "share" / "maple" / "front" / "front"
+    assert os.access(front, os.X_OK)
+
+
+@pytest.mark.skipif(not shutil.which("spack"), reason="no spack on PATH; it is on no package registry of this project")
+def test_spack_reads_the_recipe_and_its_dependencies(tmp_path: Path) -> None:
+    """By its own audit, of a repository of this recipe alone."""
+    environ = {**os.environ, "HOME": str(tmp_path), "SPACK_USER_CONFIG_PATH": str(tmp_path)}
+    for words in (["repo", "add", str(SPACK.parents[2])], ["audit", "packages", "py-maple-hpc"]):
+        done = subprocess.run(["spack", *words], env=environ, capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 class Play:

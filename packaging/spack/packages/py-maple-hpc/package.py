@@ -1,9 +1,14 @@
-# ruff: noqa: F403, F405  # as Spack wants it
+# ruff: noqa: F403, F405, SIM105  # as Spack wants it
 """Maple for Spack: `spack repo add packaging/spack && spack install py-maple-hpc`, where the archive lies beside."""
 
 import os
 
 from spack.package import *
+
+try:
+    from spack_repo.builtin.build_systems.python import PythonPackage  # where Spack 1.0 has it
+except ImportError:
+    pass  # Spack 0.2x exports it above
 
 
 class PyMapleHpc(PythonPackage):
