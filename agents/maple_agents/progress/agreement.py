@@ -67,8 +67,8 @@ def _filled(line: Observation, told: Sequence[Pace], doubt: bool, text: str) -> 
     if line.speed is None or line.step_seconds is not None:  # else it is the throughput itself
         line = replace(line, throughput=throughput(told))
     if sure and line.speed is None:
-        seconds = next((pace.seconds for pace in sure if pace.seconds is not None), None)
-        line = replace(line, speed=sure[0].speed, step_seconds=line.step_seconds or seconds)
+        pace = next((pace for pace in sure if pace.seconds is not None), sure[0])
+        line = replace(line, speed=pace.speed, step_seconds=line.step_seconds or pace.seconds)
     return line if line.loss is not None else replace(line, loss=key_values.loss_in(text))
 
 

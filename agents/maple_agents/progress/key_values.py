@@ -23,8 +23,23 @@ FORMAT = "keys and values"
 _COUNT = r"\d{1,3}(?:,\d{3})+|\d{1,15}"
 _WORDS = (  # what counts the whole run before what may count a part of it
     ("global_step", "global step", "num_updates", "globalstep", "trainer/global_step"),
-    ("step", "steps", "schritt", "update", "updates", "up", "paso", "étape", "total_timesteps"),
-    ("iteration", "iterations", "iter", "iters", "it"),
+    (
+        "step",
+        "steps",
+        "schritt",
+        "update",
+        "updates",
+        "up",
+        "paso",
+        "étape",
+        "total_timesteps",
+        "训练次数",
+        "步数",
+        "训练步数",
+        "ステップ",
+        "шаг",
+    ),
+    ("iteration", "iterations", "iter", "iters", "it", "迭代", "迭代次数", "итерация"),
     ("batch", "batches", "minibatch"),
     ("",),  # a number in brackets, or alone at the beginning of its line
 )
@@ -47,8 +62,10 @@ _OF_BEHIND = re.compile(
 )
 _BARE_COUNT = re.compile(r"^(?:[^\[\n]{0,60}\]\s*)?\[(?P<in>\d{1,9})\](?=\s)|^\s*(?P<step>\d{1,9})(?=\s*[|,)]\s)")
 _PERCENT = re.compile(r"[\[(]?\s?(?P<percent>\d{1,3}(?:\.\d+)?)\s?%")
-_EPOCH = re.compile(r"(?<![a-z])(?:epoche?|ep\.)[\"']?[ :=#\[\"']*(\d+)|(?<![\w.])(\d+)(?:/\d+)?\s?epoch", re.I)
-_EPOCHS = re.compile(r"[eé]po(?:ch|c[ah]|qu)|\bep\.|\brunde|\bdurchlauf|\bpass\b", re.I)
+_EPOCH = re.compile(
+    r"(?<![a-z])(?:epoche?|ep\.)[\"']?[ :=#\[\"']*(\d+)|(?<![\w.])(\d+)(?:/\d+)?\s?epoch|第\s?(\d+)\s?轮", re.I
+)
+_WIDE = str.maketrans({"：": ":", "＝": "=", "，": ",", "（": "(", "）": ")", "／": "/", "％": "%"})
 _ELSE = re.compile(
     r"\b(?:cv|val(?:id(?:ation|ating)?)?|eval(?:uation|uating)?|test(?:ing)?|dev|token\w*ing|download\w*|prepar\w*|micro|inner|accum\w*|warm-?up|(?:pre-?)?processing|loading|building"
     r"|indexing|converting|writing|encoding|generating|sampling|calibrat\w+|predict\w*|infer(?:ence|ring)|compiling)\b",
@@ -60,7 +77,7 @@ _LOSS = re.compile(
     r"(?<!test: )(?<!entropy )(?<!value )(?<!function )(?<!surrogate )(?<!policy )(?<!kl )(?<!aux )"
     r"[\"']?(?:(?:train(?:ing)?|reduced|avg|avr|mean|running|smoothed|batch|total|tot|lm|ce)[_/ ]){0,3}"
     r"(?:[a-z]*loss(?:/train)?(?:/total)?|cost|xent|verlust|perte)[\"']?(?: train)?\s*[:=]?\s*[\"']?"
-    r"(%s|nan|[-+]?inf)(?![\w%%])" % _VALUE,
+    r"(%s|nan|[-+]?inf)(?![\w%%]|\.\d)" % _VALUE,
     re.I,
 )
 _TRAINS = re.compile(r"loss|\bepochs?\b|learning.?rate|\blr\b|grad|perplexity|\bppl\b|\brmse\b|accuracy", re.I)
@@ -111,6 +128,11 @@ def observations(pieces: Iterable[Piece], file: str, modified: float) -> list[Ob
             if lines and _is_believed(lines, key, lines is with_loss, log.trains):
                 return _with_loss(_counted(lines, key, log.of_epochs), log)
     return log.alone if len(log.alone) > 1 or any(_OWN_LOSS.search(line.text) for line in log.alone) else []
+
+
+def losses(pieces: Iterable[Piece], file: str, modified: float) -> list[Observation]:
+    """Return what lines without a counter tell of the loss."""
+    return [replace(line, scope="part") for line in _log(pieces, file, Clock(modified)).alone]
 
 
 def _is_believed(lines: Sequence[_Line], key: str, has_loss: bool, trains: bool) -> bool:
@@ -215,18 +237,22 @@ def _is_foretold(pace: Pace | None, text: str) -> bool:
 
 
 def _pace(text: str) -> Pace | None:
-    """Return the speed that a line surely tells."""
-    return next((pace for pace in paces(text) if not pace.doubtful), None)
+    """Return the speed that a line surely tells: the time of a step, else what is counted by the second."""
+    sure = [pace for pace in paces(text) if not pace.doubtful]
+    return next((pace for pace in sure if pace.seconds is not None), sure[0] if sure else None)
 
 
 def _seen(
     place: Place, text: str, plain: str, loss: float | None, pace: Pace | None, clock: Clock
 ) -> Observation:  # fmt: skip
     epoch = _EPOCH.search(plain)
-    number = printed.number(epoch[1] or epoch[2]) if epoch else None
+    number = printed.number(epoch[1] or epoch[2] or epoch[3]) if epoch else None
     speed, seconds = (pace.speed, pace.seconds) if pace is not None else (None, None)
     at = printed_time(text, clock)
-    return Observation(place, text, FORMAT, epoch=number, loss=loss, speed=speed, step_seconds=seconds, at=at)
+    return Observation(
+        place, text, FORMAT, epoch=number, loss=loss, speed=speed, step_seconds=seconds, at=at,
+        throughput=printed.throughput(paces(plain)),
+    )  # fmt: skip
 
 
 def _complete(lines: Sequence[_Line], loss: float | None, pace: Pace | None, text: str) -> None:
@@ -245,7 +271,8 @@ def _complete(lines: Sequence[_Line], loss: float | None, pace: Pace | None, tex
 
 def _whole(piece: Piece) -> str:
     """Return the text of a piece; of one that may be torn what stands before its last blank."""
-    text = _BOX.sub(r"  \1: \2 ", _PAIR.sub(r"\1: ", piece.raw[: 4 * MOST].decode("utf-8", "replace")[:MOST]))
+    text = piece.raw[: 4 * MOST].decode("utf-8", "replace")[:MOST].translate(_WIDE)
+    text = _BOX.sub(r"  \1: \2 ", _PAIR.sub(r"\1: ", text))
     return text if piece.closed else text[: text.rfind(" ") + 1]
 
 

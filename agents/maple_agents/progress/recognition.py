@@ -41,7 +41,7 @@ Sign = Union[Observation, Mark, Announced]
 MOST = 4096  # characters of a piece that are looked at
 _ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]")
 _LOSS = re.compile(
-    r"(?<![A-Za-z_/])(?:(?:reduced_)?train(?:ing)?[_/]|avr?g?_)?(?:step[_/])?loss(?:[_/]step)?\s?[=:]\s?'?([-+]?[\d.]+(?:e[-+]?\d+)?|nan|inf|-inf)",
+    r"(?<![A-Za-z_/])(?:(?:reduced_)?train(?:ing)?[_/]|avr?g?_)?(?:step[_/])?(?:loss/)?loss(?:[_/]step)?\s?[=:]\s?'?([-+]?[\d.]+(?:e[-+]?\d+)?|nan|inf|-inf)",
     re.I,
 )
 _OF_STEPS = re.compile(r"(?:it|iters?|iterations?|steps?|batch(?:es)?|updates?)")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import tomllib
+from maple_agents.progress.answers import progress as steps
 from maple_agents.progress.answers import throughput
 from maple_agents.progress.formats import formats
 from maple_agents.progress.log_ends import progress
@@ -75,14 +76,14 @@ def told(found: Progress) -> dict[str, Any]:
     if last is None:
         return {}
     loss = found.course.losses[-1][1] if found.course.losses else None
-    total, rate = found.course.total, throughput(found)
+    total, rate, epoch = found.course.total, throughput(found), steps(found)["epoch"]
     said = {
         "step": last.step,
         "total": total.steps if total and not total.epochs else None,
         "product": total.steps if total and total.epochs else None,
         "factors": (total.epochs, total.steps // total.epochs) if total and total.epochs else None,
         "place": last.step if last.scope == "epoch" else None,
-        "epoch": last.epoch,
+        "epoch": epoch["at"] if epoch is not None else None,
         "loss": loss if loss is not None and math.isfinite(loss) else None,
         "speed": last.speed.value if last.speed else None,
         "unit": last.speed.unit if last.speed else None,
@@ -99,6 +100,8 @@ def wrong(one: Fragment, folder: Path) -> dict[str, tuple[Any, Any]]:
     off = {key: (one.wanted.get(key), found.get(key)) for key in keys if one.wanted.get(key) != found.get(key)}
     if is_total(one, found):
         off.pop("total", None)
+    if "speed" in off and _is_speed(one.wanted, found.get("throughput"), found.get("of")):
+        off = {key: value for key, value in off.items() if key not in ("speed", "unit")}
     return off
 
 
