@@ -15,6 +15,8 @@ import pytest
 
 from tests.agents.progress import real_trainings
 from tests.agents.progress.fragments import KEYS, blind, fragments, is_total, judged, public, read, told, traps, wrong
+from tests.agents.progress.kept_trainings import kept
+from tests.agents.progress.kept_trainings import seen as seen_of
 from tests.agents.progress.lies import believed, transcripts
 from tests.agents.progress.made import SHAPES, moment, seen
 from tests.agents.progress.test_reading_ends import MEASURE, lines
@@ -106,6 +108,22 @@ def spread(off: Sequence[float]) -> tuple[str, str, str]:
         return "-", "-", "-"
     within = sum(one <= 0.3 for one in off)
     return percent(statistics.median(off), 1), percent(within, len(off)), percent(max(off), 1)
+
+
+def test_progress_kept_trainings(tmp_path: Path) -> None:
+    """Trainings that ran on a GPU, as long as their pace was steady; "-": no time left, for no total is printed."""
+    rows, alarmed, looks, off = [], Counter[str](), 0, dict[float, list[float]]()
+    for one, said in kept(tmp_path):
+        found = [(share, seen_of(one, said, share)) for share in (0.25, 0.5)]
+        rows.append((one.kind, *("%+.0f %%" % (100 * at.off) if at.off is not None else "-" for _, at in found)))
+        for share, at in found:
+            looks += 1
+            alarmed.update(alarm.kind for alarm in at.told.alarms)
+            off.setdefault(share, []).extend([abs(at.off)] if at.off is not None else [])
+    table("trainings on a GPU: error of the time left", ("training", "25 %", "50 %"), rows)
+    summed = [("%d %%" % (100 * share), len(values), *spread(values)) for share, values in off.items()]
+    table("trainings on a GPU, together", ("at", "told", "median", "within 30 %", "worst"), summed)
+    table("alarms of trainings on a GPU, all healthy", ("looks", "alarms"), [(looks, dict(alarmed) or 0)])
 
 
 @pytest.mark.timeout(3000)

@@ -84,14 +84,16 @@ def progress(state: Progress) -> shapes.Steps:
             "step": None, "total": None, "fraction": None, "epoch": None, "overall": None, "format": None,
             "started_at_step": None, "starts": None, "quote": None,
         }  # fmt: skip
-    of_epoch = last.scope == "epoch"
+    of_epoch, whole = last.scope == "epoch", course.epochs
+    at = last.epoch if last.epoch is not None or whole is None or whole.last is None else whole.last.epoch
+    epochs = whole.total.steps if whole is not None and whole.total is not None else None
     return {
         "step": last.step,
         "total": total.steps if total is not None and not of_epoch else None,
         "fraction": fraction(state),
         "epoch": {
-            "at": last.epoch,
-            "of": last.epochs,
+            "at": at,
+            "of": last.epochs or epochs,
             "first": last.epoch_base,
             "step": last.step if of_epoch else None,
             "steps": last.steps if of_epoch else None,
@@ -112,6 +114,7 @@ def progress(state: Progress) -> shapes.Steps:
 def fraction(progress: Progress) -> float | None:
     """Return the done share of the run, None where no total is known."""
     course = progress.course
+    course = course.epochs if course.total is None and course.epochs is not None else course
     if course.total is None or course.step is None or not course.total.steps:
         return None
     return min(1.0, course.step / course.total.steps)

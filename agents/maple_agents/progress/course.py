@@ -41,7 +41,40 @@ def course(readings: Sequence[Reading], hints: Sequence[Total | Announced] = ())
         losses=tuple(_losses(heard, points, _steps_of_epoch(clear, total))), ranks=tuple(_ranks(heard, lead)),
         last_at=_last_at(lead, last, shift), alive_at=_alive_at(clear, lead, last, shift),
         ended=_ended(marks, last, clear), busy=_busy(lead, last, step, total),
+        epochs=_in_epochs(heard, clear, hints),
     )  # fmt: skip
+
+
+# Epochs beside the steps.
+
+
+def _in_epochs(heard: Sequence[Series], clear: Sequence[Reading], hints: Sequence[Total | Announced]) -> Course | None:
+    """Return the course of lines that count epochs alone: whole ones, and with the Trainer of transformers shares."""
+    counted = [series for series in heard if series.last.step is None and series.last.epoch is not None]
+    if not counted:
+        return None
+    lead = max(counted, key=lambda series: (len(series.lines), series.last.place.byte))
+    first = min((line.epoch for line in lead.lines if line.epoch is not None), default=0.0)
+    runs = _starts([(_done(line, first), replace(line, step_seconds=None)) for line in lead.lines], ())
+    points = _clocked(runs[-1][-MOST_POINTS:])
+    told = _epochs(lead.last, clear, hints)
+    total = Total(told.value, "%d epochs" % told.value, told.place, told.text, told.value) if told else None
+    return Course(
+        last=lead.last, step=points[-1].step, total=total, points=tuple(points), began=points[0].step,
+        starts=len(runs), last_at=_last_at(lead, lead.last, _zone(lead, lead.last)),
+    )  # fmt: skip
+
+
+def _done(line: Observation, first: float) -> float:
+    """Return how many epochs are done at a line: one that tells a loss stands behind its epoch, a heading before it.
+
+    *first*: what the lowest epoch is called that was seen; a program that counts from 0 shows it there, or nowhere.
+    """
+    epoch = line.epoch or 0.0
+    if line.scope == "run" or epoch != int(epoch):  # a share, as the Trainer of transformers tells it
+        return epoch
+    base = 0 if line.epoch_base == 0 or first == 0 else 1
+    return epoch - base + (1.0 if line.loss is not None else 0.0) if line.elapsed is None else epoch
 
 
 # Steps: over the whole run.

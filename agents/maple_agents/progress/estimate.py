@@ -37,11 +37,16 @@ def estimate(course: Course, run: Run, now: float) -> Estimate:
     kinds = pauses(breaks)
     is_over = run.state in OVER
     left, guessed = (None, 0.0) if is_over else _left(course, step_seconds, kinds, now, breaks)
+    by_epochs = estimate(course.epochs, run, now) if course.epochs is not None else Estimate()
+    if left is None and by_epochs.left is not None:
+        left, guessed = by_epochs.left, by_epochs.guessed
+        because = "counted in epochs" + (", " + by_epochs.because if by_epochs.because else "")
     return Estimate(
         step_seconds=step_seconds, pause_seconds=_each(breaks), pauses=sum(kind.times for kind in kinds),
         usual_gap=statistics.median(gap.seconds for gap in breaks) if breaks else None,
         longest_gap=max((gap.seconds for gap in breaks), default=None), left=left, guessed=guessed,
         ends_at=now + left if left is not None else None, earlier_step_seconds=paces(course)[1],
+        epoch_seconds=by_epochs.step_seconds,
         because="the job is over" if is_over else because if left is not None else _why_not(course, step_seconds),
     )  # fmt: skip
 
@@ -143,6 +148,7 @@ def _left(
     step, total = course.step, course.total.steps
     if total <= step:
         return 0.0, 0.0
+    kinds = [kind for kind in kinds if not _is_start(kind, course, gaps, step_seconds)]
     whole = (total - step) * step_seconds + sum(kind.ahead(step, total) for kind in kinds)
     guessed = sum(kind.ahead(step, total) for kind in kinds if kind.times == 1 and not _is_told(kind, course, gaps))
     going = pausing(course, gaps, now)
@@ -153,6 +159,14 @@ def _left(
     silent = max(0.0, now - course.last_at) if course.last_at is not None else 0.0
     longest = max((gap.seconds for gap in gaps), default=0.0)
     return max(0.0, whole - min(silent, longest)), guessed
+
+
+def _is_start(kind: Pauses, course: Course, gaps: Sequence[Gap], step_seconds: float) -> bool:
+    """Return whether a pause belongs to the start: the only one, longer than all the steps before it, and told by no
+    line. What came as often again would take more time than the training.
+    """
+    first = gaps[0].step - gaps[0].steps
+    return kind.times == 1 and kind.seconds > (kind.last - first) * step_seconds and not _is_told(kind, course, gaps)
 
 
 def _is_told(kind: Pauses, course: Course, gaps: Sequence[Gap]) -> bool:

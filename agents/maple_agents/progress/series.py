@@ -33,7 +33,7 @@ def resolved(readings: Sequence[Reading]) -> list[Reading]:
     of_epochs = any(observation.scope == "epoch" for observation in lines)
     out = []
     for reading in readings:
-        own = _named(_with_epochs(reading.observations), reading, of_trainer, of_epochs)
+        own = _named(_with_epochs(_one_bar(reading.observations)), reading, of_trainer, of_epochs)
         out.append(replace(reading, observations=tuple(own)))
     return out
 
@@ -95,6 +95,30 @@ def _with_epochs(lines: Sequence[Observation]) -> list[Observation]:
             )
         out.append(line)
     return out
+
+
+def _one_bar(lines: Sequence[Observation]) -> list[Observation]:
+    """Return lines in which a bar that began without a name and goes on under several (`warmup`, `sample`) is one."""
+    out: list[Observation] = []
+    bar: Observation | None = None
+    for line in lines:
+        if line.elapsed is not None:
+            if bar is not None and line.label and _goes_on(bar, line):
+                line = replace(line, role="training", scope="unknown", label="")
+            bar = line if line.scope == "unknown" and not line.label else None
+        out.append(line)
+    return out
+
+
+def _goes_on(bar: Observation, line: Observation) -> bool:
+    """Return whether a line is the same bar drawn later: its total, its count and its clock go on."""
+    return (
+        line.role != "training"
+        and line.steps is not None
+        and line.steps == bar.steps
+        and (line.step or 0) >= (bar.step or 0)
+        and (line.elapsed or 0.0) >= (bar.elapsed or 0.0)
+    )
 
 
 def _shown(observation: Observation) -> float | None:

@@ -135,7 +135,8 @@ class Course:
     known. *total*: None where nothing tells it; none is ever made up. *points*: since the last start, the oldest first.
     *began*: step at which the last start took the run up. *last_at*, *alive_at*: seconds since 1970 of the last step,
     and of anything at all that the program did (an evaluation's bar, a checkpoint); None not known. *losses*: step and
-    loss, also of other lines. *ranks*: last step of each rank that tells its own.
+    loss, also of other lines. *ranks*: last step of each rank that tells its own. *epochs*: the same run counted in
+    epochs, where lines tell those alone; its steps are epochs and shares of them.
     """
 
     last: Observation | None = None
@@ -151,6 +152,7 @@ class Course:
     alive_at: float | None = None
     ended: Mark | None = None
     busy: Observation | None = None
+    epochs: Course | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,7 @@ class Estimate:
     guessed: float = 0.0
     ends_at: float | None = None
     earlier_step_seconds: float | None = None
+    epoch_seconds: float | None = None
     because: str = ""
 
 

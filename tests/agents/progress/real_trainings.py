@@ -44,7 +44,7 @@ class Recorded(NamedTuple):
     sizes: list[tuple[float, int]]
     began: float
 
-    def at(self, share: float) -> "Seen":
+    def at(self, share: float, said: Optional[tuple[Announced, ...]] = None) -> "Seen":
         """Return what is said when that share of its training's time is over, and the seconds that were really left.
 
         The training begins with its first line of progress: that a framework takes half a minute to be imported on a
@@ -58,7 +58,8 @@ class Recorded(NamedTuple):
         cut.write_bytes(self.log.read_bytes()[:size])
         os.utime(cut, (self.began + first, self.began + first))
         run = Run(job="1", state="running", started=self.began, limit=1e9)
-        return Seen(progress([str(cut)], formats(), self.began + moment, run, self.said()), end - moment)
+        hints = self.said() if said is None else said
+        return Seen(progress([str(cut)], formats(), self.began + moment, run, hints), end - moment)
 
     def said(self) -> tuple[Announced, ...]:
         """Return what the job's arguments say: of Lightning no line tells how many epochs there are."""

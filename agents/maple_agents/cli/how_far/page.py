@@ -67,7 +67,8 @@ def _step(progress: Progress) -> Iterator[str]:
     percent = " %d %%" % int(100 * share) if share is not None else ""
     done = ", done" if course.ended is not None or is_done(course) else ""
     again = ", started %d times in this log" % course.starts if course.starts > 1 else ""
-    yield "%s%s  step %s%s%s" % (bar(share), percent, step(progress), done, again)
+    counted = "step " if last.step is not None else ""
+    yield "%s%s  %s%s%s%s" % (bar(share), percent, counted, step(progress), done, again)
     yield from _quote(last)
     quiet = silence(course, progress.now)
     if quiet is not None and quiet >= 60 and not done:
@@ -82,8 +83,14 @@ def _total(progress: Progress) -> Iterator[str]:
     if total is not None and total.because != "printed with the step":
         yield "total %s: %s" % (format(total.steps, ","), total.because)
         yield from _quote(total)
-    elif total is None and progress.course.last is not None:
-        yield "total unknown: nothing tells how many steps the run has"
+        return
+    whole, last = progress.course.epochs, progress.course.last
+    if total is None and whole is not None and whole.total is not None:
+        yield "total %d epochs; how many steps that is, nothing tells" % whole.total.steps
+        yield from _quote(whole.total)
+    elif total is None and last is not None:
+        counted = "steps" if last.step is not None else "epochs"
+        yield "total unknown: nothing tells how many %s the run has" % counted
 
 
 def _time(progress: Progress) -> Iterator[str]:
@@ -92,6 +99,8 @@ def _time(progress: Progress) -> Iterator[str]:
         pauses = ", and %d pause%s" % (estimate.pauses, "" if estimate.pauses == 1 else "s") if estimate.pauses else ""
         why = " (%s)" % estimate.because if estimate.because and estimate.left is not None else ""
         yield "speed %s%s%s" % (speed(estimate.step_seconds), pauses, why)
+    if estimate.epoch_seconds and (estimate.step_seconds is None or estimate.left is not None):
+        yield "speed %s an epoch" % duration(estimate.epoch_seconds)
     if estimate.left is None or estimate.ends_at is None or is_done(progress.course):
         return
     ends = time.strftime("%a %H:%M", time.localtime(estimate.ends_at))

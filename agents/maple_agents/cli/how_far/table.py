@@ -112,7 +112,8 @@ def step(progress: Progress) -> str:
     if last is None:
         return "no line tells it"
     if last.step is None:
-        epochs = "/%g" % last.epochs if last.epochs else ""
+        whole = course.epochs.total if course.epochs is not None else None
+        epochs = "/%g" % last.epochs if last.epochs else "/%d" % whole.steps if whole is not None else ""
         return "epoch %g%s" % (last.epoch or 0, epochs)
     if course.total is not None and course.step is not None:
         return "%s/%s" % (format(int(course.step), ","), format(course.total.steps, ","))
