@@ -13,6 +13,7 @@ from . import key_values
 from .printed import Pace, paces, throughput
 from .values import Announced, Mark, Observation, Place, Scope
 
+_NEXT = 20  # characters in front of an epoch in which a word says what the line is of
 _LAST = 400  # lines of a kind that are looked at
 _STEPWISE = re.compile(r"\beta\b|\bdata(?:_time)?\b|\bmax mem|\bmemory\b", re.I)  # beside the time of one step
 _OF_RUN = 1  # how sure the names are that count steps of the optimizer
@@ -46,8 +47,11 @@ def _meant(row: Observation | Mark | Announced) -> Observation | Mark | Announce
     """Return a line of a loop as one of an evaluation where words in front of its step, or of its epoch, say so."""
     if not isinstance(row, Observation) or row.format != _LOOPS:
         return row
-    counted = row.text.find(str(row.step)) if row.step is not None else row.text.lower().find("epoch")
-    before = max(0, counted)
+    if row.step is None:
+        before = max(0, row.text.lower().find("epoch"))
+        aside = key_values.is_aside(row.text[max(0, before - _NEXT) : before])
+        return replace(row, role="evaluation", scope="part") if aside else row
+    before = max(0, row.text.find(str(row.step)))
     return replace(row, role="evaluation", scope="part") if key_values.is_aside(row.text[:before]) else row
 
 

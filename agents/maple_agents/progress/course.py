@@ -86,13 +86,13 @@ def _steps(lead: Series, clear: Sequence[Reading]) -> list[tuple[float, Observat
         return []
     if lead.last.scope != "epoch":
         return [(float(observation.step), observation) for observation in lead.lines if observation.step is not None]
-    size = _epoch_size(lead)
+    size, from_zero = _epoch_size(lead), any(observation.epoch == 0 for observation in lead.lines)
     out: list[tuple[float, Observation]] = []
     for observation in lead.lines:
         if observation.step is None:
             continue
         before = (
-            max(0.0, (observation.epoch or 0) - observation.epoch_base) * size
+            max(0.0, (observation.epoch or 0) - (0 if from_zero else observation.epoch_base)) * size
             if observation.epoch is not None and size
             else 0.0
         )

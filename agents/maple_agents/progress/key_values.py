@@ -47,7 +47,8 @@ _RANKS = {word: at for at, words in enumerate(_WORDS) for word in words}
 _BATCH, _BARE = len(_WORDS) - 2, len(_WORDS) - 1
 _KEYS = "|".join(sorted(filter(None, _RANKS), key=len, reverse=True))
 _AHEAD = re.compile(
-    r"(?<![\w/.-])[\"']?(?P<key>%s)(?:/max_steps)?[\"']?[ :=#.\[(]{1,8}[\"']?(?P<step>%s)"
+    r"(?<![\w/.-])(?<!fps )(?<!per )[\"']?(?:train(?:er|ing)?/)?(?P<key>%s)(?:/max_steps)?"
+    r"[\"']?[ :=#.\[(]{1,8}[\"']?(?P<step>%s)"
     r"(?:\s*(?:/|of|von|de|sur)\s*(?P<total>%s))?"
     r"(?!\w|[.,]\d|\s?%%|\s*/\s*\d)" % (_KEYS, _COUNT, _COUNT),
     re.I,
@@ -63,7 +64,8 @@ _OF_BEHIND = re.compile(
 _BARE_COUNT = re.compile(r"^(?:[^\[\n]{0,60}\]\s*)?\[(?P<in>\d{1,9})\](?=\s)|^\s*(?P<step>\d{1,9})(?=\s*[|,)]\s)")
 _PERCENT = re.compile(r"[\[(]?\s?(?P<percent>\d{1,3}(?:\.\d+)?)\s?%")
 _EPOCH = re.compile(
-    r"(?<![a-z])(?:epoche?|ep\.)[\"']?[ :=#\[\"']*(\d+)|(?<![\w.])(\d+)(?:/\d+)?\s?epoch|第\s?(\d+)\s?轮", re.I
+    r"(?<![a-z])(?:epoche?|ep\.)[\"']?[ :=#\[\"']*(\d+(?:\.\d+)?)|(?<![\w.])(\d+)(?:/\d+)?\s?epoch|第\s?(\d+)\s?轮",
+    re.I,
 )
 _WIDE = str.maketrans({"：": ":", "＝": "=", "，": ",", "（": "(", "）": ")", "／": "/", "％": "%"})
 _ELSE = re.compile(
@@ -76,11 +78,14 @@ _LOSS = re.compile(
     r"(?<![\w/])(?<!val )(?<!valid )(?<!eval )(?<!test )(?<!validation )(?<!valid: )(?<!val: )(?<!eval: )"
     r"(?<!test: )(?<!entropy )(?<!value )(?<!function )(?<!surrogate )(?<!policy )(?<!kl )(?<!aux )"
     r"[\"']?(?:(?:train(?:ing)?|reduced|avg|avr|mean|running|smoothed|batch|total|tot|lm|ce)[_/ ]){0,3}"
-    r"(?:[a-z]*loss(?:/train)?(?:/total)?|cost|xent|verlust|perte)[\"']?(?: train)?\s*[:=]?\s*[\"']?"
+    r"(?:[a-z]*loss(?:/train)?(?:/total)?|cost|xent|verlust|perte)[\"']?(?: train)?(?: is)?\s*[:=]?\s*[\"']?"
     r"(%s|nan|[-+]?inf)(?![\w%%]|\.\d)" % _VALUE,
     re.I,
 )
-_TRAINS = re.compile(r"loss|\bepochs?\b|learning.?rate|\blr\b|grad|perplexity|\bppl\b|\brmse\b|accuracy", re.I)
+_TRAINS = re.compile(
+    r"loss|\bepochs?\b|learning.?rate|\blr\b|grad|perplexity|\bppl\b|\bmse\b|episod|reward|\breturn\b|\brmse\b|accuracy",
+    re.I,
+)
 _OWN_LOSS = re.compile(r"(?<![\w/])train(?:ing)?[_ ]loss\b", re.I)  # no other loss is called so
 _TIMES = ("s/", "ms/", "us/")
 _END = re.compile(r"\beta\b|remaining|left\b|to finish|estimated", re.I)
@@ -95,6 +100,7 @@ class _Line:
     """A line with a counter. *counters*: step and total of each key. *share*: a percentage is that of a counter.
 
     *paced*: a speed in steps stands beside it. *foretold*: an end stands there too.
+    *ends*: an end stands on the line itself.
     """
 
     seen: Observation
@@ -102,6 +108,7 @@ class _Line:
     share: bool = False
     paced: bool = False
     foretold: bool = False
+    ends: bool = False
 
 
 @dataclass(slots=True)
@@ -146,7 +153,8 @@ def _is_believed(lines: Sequence[_Line], key: str, has_loss: bool, trains: bool)
         return True
     if not trains:
         return False
-    return rises and (_RANKS[key] == 0 or lines[-1].share or _goes_with(lines, key)) or lines[-1].foretold
+    seen = lines[-1]
+    return rises and (_RANKS[key] == 0 or seen.share or seen.ends or _goes_with(lines, key)) or seen.foretold
 
 
 def _is_even(steps: Sequence[int]) -> bool:
@@ -205,9 +213,11 @@ def _log(pieces: Iterable[Piece], file: str, clock: Clock) -> _Log:
     """
     log = _Log()
     pace: Pace | None = None
+    columns: tuple[str, ...] = ()
     for piece in pieces:
         text = _whole(piece)
-        plain = _with_points(text)
+        columns = _columns(text) or columns
+        plain = _with_points(_row(text, columns))
         log.of_epochs = log.of_epochs or _EPOCH.search(text) is not None
         log.trains = log.trains or _TRAINS.search(text) is not None
         counters = _counters(plain)
@@ -215,13 +225,35 @@ def _log(pieces: Iterable[Piece], file: str, clock: Clock) -> _Log:
         place = Place(file, piece.line, piece.byte)
         if counters:
             seen = _seen(place, text, plain, loss, own or pace, clock)
-            log.lines.append(_Line(seen, counters, _is_share(plain, counters), _is_foretold(own, plain)))
+            share, ends = _is_share(plain, counters), _END.search(plain) is not None
+            log.lines.append(_Line(seen, counters, share, foretold=_is_foretold(own, plain), ends=ends))
         elif own is not None or (loss is not None and text[:1].isspace()) or (log.lines and _END.search(plain)):
             pace = own or pace
             _complete(log.lines, loss if text[:1].isspace() else None, own, plain)
         if loss is not None and (not counters or set(counters) == {""}) and not _ELSE.search(plain):
             log.alone.append(_seen(place, text, plain, loss, None, clock))
     return log
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    """Return the names of a table's columns, where a line is the head of one that counts and has a loss."""
+    names = tuple(name.strip().lower() for name in _cells(text))
+    is_head = len(names) > 2 and (names[0] in _RANKS or names[0] in ("epoch", "ep")) and "" not in names
+    return names if is_head and any("loss" in name for name in names) and not re.search(r"\d\.\d", text) else ()
+
+
+def _row(text: str, columns: Sequence[str]) -> str:
+    """Return a row of a table with the name of each value; any other line as it is."""
+    cells = _cells(text) if columns else []
+    if len(cells) != len(columns) or not cells or not cells[0].strip().isdigit():
+        return text
+    return "   ".join("%s: %s" % pair for pair in zip(columns, (cell.strip() for cell in cells)))
+
+
+def _cells(text: str) -> list[str]:
+    """Return the cells of a line, parted by commas, tabs, strokes or blanks."""
+    sign = next((sign for sign in ("|", ",", "\t") if text.count(sign) > 1), None)
+    return text.strip().strip("|").split(sign) if sign else text.split()
 
 
 def _is_share(text: str, counters: dict[str, tuple[int, int | None]]) -> bool:
@@ -281,7 +313,7 @@ def _with_points(text: str) -> str:
     if not _COMMA.search(text) or _POINT.search(text):
         return text
     text = re.sub(r"(?<![\w.,])\d{1,3}(?:\.\d{3})+(?![\w.])", lambda match: match[0].replace(".", ""), text)
-    return re.sub(r"(?<![\w.,])(\d+),(\d+)(?![\w,.])", r"\1.\2", text)
+    return re.sub(r"(?<![\w.,])(\d+),(\d+)(?![\w.]|,\d)", r"\1.\2", text)
 
 
 def _counters(text: str) -> dict[str, tuple[int, int | None]]:

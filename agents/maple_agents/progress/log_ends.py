@@ -26,6 +26,7 @@ MOST_PIECES = 40_000  # of one file that are looked at
 MOST_SECONDS = 5.0  # of processor time for a file, where a user's own pattern is searched for
 TOO_SLOW = "read without [progress] pattern, which takes too long to search for"
 MOST_ALONE = 64 * 1024  # bytes of a file's end in which losses are looked for that stand alone
+LOSSES = (b"oss", b"OSS")  # in words for it
 MOST_BELOW = 4096  # bytes that are looked at for what stands indented below a line
 UNKNOWN = Run()
 _LABELLED = re.compile(r"\s{0,6}(?:\[|\(|\d{1,6}: |[A-Za-z][\w.-]*\d[\w.-]* \d+: |[Rr]ank)")
@@ -92,21 +93,19 @@ def read(path: str, formats: Formats, rank: int | None = None, name: str = "") -
         rows: list[Sign] = [*begun, *tail]
         if not any(isinstance(line, Observation) and line.step is not None for line in rows):
             rows += _unknown(source, first, shown)
-        elif not any(isinstance(line, Observation) and line.loss is not None for line in rows):
-            told = {row.place.byte for row in rows}
-            alone = _losses((windows or [first])[-1], shown, source.modified)
-            rows += [line for line in alone if line.place.byte not in told]
         rows = agreement.completed(rows, _Below((first, *windows)).of)
+        if not any(isinstance(line, Observation) and line.loss is not None for line in rows):
+            read_of = {row.place.byte for row in rows}
+            alone = _losses((windows or [first])[-1], shown, source.modified)
+            rows += [line for line in alone if line.place.byte not in read_of]
     return _reading(shown, rows, rank, source.modified, source.bytes)
 
 
 def _losses(window: Window, shown: str, modified: float) -> list[Observation]:
     """Return losses that stand alone near the end of a window, where no line of a format tells one."""
-    skipped = max(0, len(window.data) - MOST_ALONE)
-    skipped = window.data.find(b"\n", skipped) + 1 if skipped else 0
-    line = window.line + window.data.count(b"\n", 0, skipped) if window.line else 0
-    end = Window(window.data[skipped:], window.byte + skipped, line, window.last)
-    return key_values.losses(tails.pieces(end, (b"",)), shown, modified)
+    pieces = (piece for piece in tails.pieces(window, LOSSES) if piece.closed)
+    first = window.byte + len(window.data) - MOST_ALONE
+    return key_values.losses((piece for piece in pieces if piece.byte > first), shown, modified)
 
 
 class _Below:

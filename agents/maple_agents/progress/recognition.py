@@ -41,7 +41,7 @@ Sign = Union[Observation, Mark, Announced]
 MOST = 4096  # characters of a piece that are looked at
 _ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]")
 _LOSS = re.compile(
-    r"(?<![A-Za-z_/])(?:(?:reduced_)?train(?:ing)?[_/]|avr?g?_)?(?:step[_/])?(?:loss/)?loss(?:[_/]step)?\s?[=:]\s?'?([-+]?[\d.]+(?:e[-+]?\d+)?|nan|inf|-inf)",
+    r"(?<![A-Za-z_/])(?:(?:reduced_)?train(?:ing)?[_/]|avr?g?_)?(?:step[_/])?(?:loss/)?(?:train/)?(?:loss|(?<=train/)total)(?:[_/]step)?\s?[=:]\s?'?([-+]?[\d.]+(?:e[-+]?\d+)?|nan|inf|-inf)",
     re.I,
 )
 _OF_STEPS = re.compile(r"(?:it|iters?|iterations?|steps?|batch(?:es)?|updates?)")
@@ -204,6 +204,8 @@ def _as_bar(observation: Observation, groups: dict[str, str | None], formats: Fo
     label = (groups.get("description") or "").strip(" :\t-")
     unit = _unit(groups)
     postfix = groups.get("postfix") or ""
+    if observation.speed is None and postfix:
+        observation = _paced(observation, postfix)
     for bar, described, holds in formats.bars:
         match = described.search(label) if described else None
         if (described and not match) or (bar.unit and not re.fullmatch(bar.unit, unit)):
@@ -212,6 +214,12 @@ def _as_bar(observation: Observation, groups: dict[str, str | None], formats: Fo
             continue
         return _meant(replace(observation, label=label), bar, match)
     return replace(observation, label=label, scope="unknown", role="training" if not label else "preparation")
+
+
+def _paced(observation: Observation, postfix: str) -> Observation:
+    """Return a bar without a speed of its own with the time of a step that stands behind its time."""
+    pace = next((pace for pace in printed.paces(postfix) if pace.seconds is not None and not pace.doubtful), None)
+    return replace(observation, speed=pace.speed, step_seconds=pace.seconds) if pace is not None else observation
 
 
 def _unit(groups: dict[str, str | None]) -> str:

@@ -99,7 +99,7 @@ def _time(progress: Progress) -> Iterator[str]:
         pauses = ", and %d pause%s" % (estimate.pauses, "" if estimate.pauses == 1 else "s") if estimate.pauses else ""
         why = " (%s)" % estimate.because if estimate.because and estimate.left is not None else ""
         yield "speed %s%s%s" % (speed(estimate.step_seconds), pauses, why)
-    if estimate.epoch_seconds and (estimate.step_seconds is None or estimate.left is not None):
+    if estimate.epoch_seconds and progress.course.total is None:
         yield "speed %s an epoch" % duration(estimate.epoch_seconds)
     if estimate.left is None or estimate.ends_at is None or is_done(progress.course):
         return
