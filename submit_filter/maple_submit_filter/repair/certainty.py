@@ -11,7 +11,7 @@ from typing import Callable, Dict, List, Optional, Set, Tuple
 from ..play.batch_shell import granted
 from ..site.facts import GpuRequest, NodeKind, Partition, Site
 from ..types.edits import Safety, Span
-from ..types.findings import Finding, sentence
+from ..types.findings import Finding
 from ..types.job import Job
 
 Place = Tuple[str, Optional[Span]]
@@ -88,7 +88,6 @@ def doubted(finding: Finding, site: Site) -> Finding:
     """Return the finding as advice: what it rests on is likely, and no more, so its change is a suggestion."""
     fact = finding.site_fact if finding.site_fact in site.unsure else UNNAMED
     parts = ([finding.help] if finding.help else []) + [NOT_SURE + fact]
-    parts[1:] = [sentence(part) for part in parts[1:]]
     fixes = tuple(fix._replace(safety=Safety.ASK) for fix in finding.fixes)
     return finding._replace(proven=False, fixes=fixes, help=". ".join(parts))
 
