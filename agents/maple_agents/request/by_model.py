@@ -21,15 +21,12 @@ from typing import Any, NamedTuple
 from ..ask.models.protocol import Limit, Message, Model, ModelError, Schema, mismatch
 from ..base.secrets.masking import masked
 from ..base.slots import INTEGERS, LAUNCHERS, NAMES, PARADIGMS, Name, Origin, Slot, Slots
+from .language.vocabulary import pattern, texts
 
 Reads = Callable[[str], Slots]  # the grammar
 MOST_QUOTE = 200  # characters
 
-_DOUBTFUL = re.compile(
-    r"(?i)\b(?:not|never|no|without|instead|rather|except|unless|if|whether|than|previous(?:ly)?|last|earlier|yesterday|"
-    r"ago|was|were|had|did|used|failed|crashed|died|before|old|former|another|others?|example|perhaps|maybe|might|e\.g|"
-    r"would|ignore|disregard|forget|overrid\w*|pretend)\b|n['’]t\b|\?"
-)
+_DOUBTFUL = re.compile(r"(?i)\b(?:%s)\b|n['’]t\b|\?" % pattern(texts("by_model")["doubtful"]))
 _ENDS = re.compile(r"(?<=[.!?;])\s+|\n+")
 _NAME = re.compile(r"(?!(?i:the|my|our|your|this|that|it|is|an?|to|on|of|in|for|and|same|default|usual|any|one)$)"
                    r"[A-Za-z0-9][\w.@+-]{1,63}")  # fmt: skip

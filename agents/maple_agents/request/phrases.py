@@ -12,7 +12,7 @@ import tomllib
 from maple_submit_filter.host import places
 
 from .language.lexemes import SAID, WEAK, WISH, Reading
-from .language.vocabulary import listed, table, texts
+from .language.vocabulary import listed, pattern, table, texts
 from .language.words import NAME, NUMBER, NUMERALS, SIGN, WORD, Token
 
 _WORDS = texts("phrases")
@@ -25,11 +25,9 @@ _LAUNCHERS = table(_WORDS["launchers"])
 _OTHER_PARADIGMS = table(_WORDS["other_paradigms"])
 _WISHES = table(_WORDS["wishes"])
 _GPU = re.compile(
-    r"(?:nvidia|amd|intel)?(?:tesla|instinct|geforce|quadro|datacentergpu|datacenter)?(?:"
-    r"(?:a10g?|a16|a2|a30|a40|a100|a800|a6000|h20|h100|h200|h800|b100|b200|b300|gb200|gb300"
-    r"|gh200|v100|p100|k80|t4|l4|l40|l40s|mi50|mi60|mi100|mi210|"
-    r"mi250x?|mi300[ax]?|mi325x?|mi350x?|mi355x?|pvc|max1[15]50|max1100|rtx[a-z]?\d{4}(?:ti)?|pontevecchio|gracehopper)"
+    r"(?:nvidia|amd|intel)?(?:tesla|instinct|geforce|quadro|datacentergpu|datacenter)?(?:(?:%s)"
     r"(?:sxm\d?|pcie|nvl|nvlink|hbm\d?e?)?(?:\d{2,3}g(?:i?b)?)?(?:sxm\d?|pcie)?)(?:s|gpus?)?\Z"
+    % pattern(_WORDS["gpus"])
 )
 KIND_X = re.compile(r"(?i)([a-z]{1,2}\d{2,3}[a-z]?) ?x ?(\d{1,2})\Z")  # a kind and how many, or a node's name
 _ENDED = re.compile(

@@ -18,13 +18,7 @@ from .language.lexemes import ARGUMENTS, GPUS, NAMED, OPEN, OPTION, RANKS, SAID,
 from .language.vocabulary import pattern, texts
 
 _WORDS = texts("weights")
-CORRECTS = re.compile(
-    r" (?:no ,|not ,|no no|no wait|wait|make that|make it|sorry|i mean|i meant|actually|correction|scratch "
-    r"that|scrap that|on second thought|or rather|rather|change (?:that|it|this)|edit :|edit"
-    r"|update :|"
-    r"no make|better|oops|strike that|forget that|hmm|instead|nope|my bad|should be|let's make|let 's make|"
-    r"(?:[-=] )?>) "
-)
+CORRECTS = re.compile(" (?:%s) " % pattern(_WORDS["corrects"]))
 _AGAIN = pattern(_WORDS["again"])
 _UNIT_SECONDS = (("week", 604800), ("day", 86400), ("hour", 3600), ("h", 3600), ("min", 60), ("m", 60))
 _OF_ALL = {GPUS: "gpus_total"}  # what a number is asked for as

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from .vocabulary import listed, table, texts
+from .vocabulary import listed, pattern, table, texts
 
 MOST = 8_000  # characters; a request is a few sentences
 _FREQUENT = texts("languages")
@@ -28,13 +28,7 @@ _SIGN = r"[^\s，,]"
 _KEPT = re.compile(
     r"S*[/=@_$~\\]S*|S+\.\w+|(?<![\w])-{1,2}[A-Za-z]S*|`[^`]*`|S*\dS*[A-Za-z]S*|[A-Za-z]+-S*\dS*".replace("S", _SIGN)
 )
-_ABOUT = re.compile(
-    r"(?i)(?:\b(?:re-?)?(?:train|fine-?tun|finetun|pre-?train|submit|sbatch|qsub|slurm|pbs"
-    r"|gpu|job|script|launch|walltime|epoch|infer(?:ence)?\b|benchmark|distributed|parallel"
-    r"|llm|neural|deep learning|checkpoint|batch|"
-    r"node|cluster|srun|torchrun|mpi|python|pytorch|deepspeed|accelerate launch|ddp|fsdp|zero-?3"
-    r"|model|partition|queue|allocation|\w+\.py\b))"
-)
+_ABOUT = re.compile(r"(?i)(?:\b(?:re-?)?(?:%s))" % pattern(texts("foreign_shared")["about"]))
 _UNSEEN = frozenset("\u202a\u202b\u202d\u202e\u2066\u2067\u2068")
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from .vocabulary import listed, texts
+from .vocabulary import listed, pattern, texts
 
 _SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -47,11 +47,7 @@ _SYMBOL = re.compile(
     "[\u00a0\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2190-\u2bff\u3000\ufe00-\ufe0f\ufeff\U0001f000-\U0001faff]"
 )
 _PIECE = re.compile(r"\n|[^\s,;()\[\]{}\"'|!?+&]+|,(?=\d{3}(?!\d))|'[a-z]{1,2}\b|[^\s]")
-_UNIT = (
-    "d|day|days|h|hr|hrs|hour|hours|m|min|mins|minute|minutes|n|s|sec|secs|w|wk|week|weeks"
-    "|gb|gib|tb|g|node|nodes|gpu|gpus|rank|ranks|"
-    "proc|procs|task|tasks|ppn|rpn|tpn|nd|nds|gcd|gcds|tile|tiles|way"
-)
+_UNIT = pattern(_WORDS["units"])
 _WITH_UNIT = re.compile(r"(\d+(?:\.\d+)?)(-?)(%s)(?![a-z])" % _UNIT)
 _UNITS = re.compile(r"(?:\d+(?:\.\d+)?-?(?:%s)(?![a-z])-?)+\Z" % _UNIT)
 _LONGEST = 200  # letters without a blank; what is longer is a name, whatever it holds
