@@ -103,8 +103,8 @@ def _plain(losses: List[float]) -> List[Union[float, str]]:
     return [value if math.isfinite(value) else repr(value) for value in losses]
 
 
-def _close(one: float, other: float, limit: float) -> bool:
-    return abs(one - other) <= limit * max(1.0, abs(other))
+def _close(number: float, other: float, limit: float) -> bool:
+    return abs(number - other) <= limit * max(1.0, abs(other))
 
 
 def _gathered(value: float, world: World) -> List[float]:

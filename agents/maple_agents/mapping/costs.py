@@ -209,11 +209,11 @@ def capacity(machine: Machine, seats: Sequence[Seat]) -> Capacity:
     sizes = {"port": PORT * GIGA, "bus": BUS * GIGA, "out": nodes, "in": nodes}
     behind = Counter(machine.network.leaves)
 
-    def links(one: int, other: int) -> tuple[tuple[Link, ...], float]:
-        here, there = seats[one], seats[other]
+    def links(rank: int, other: int) -> tuple[tuple[Link, ...], float]:
+        here, there = seats[rank], seats[other]
         shared = machine.shared(here, there)
         if shared == DIRECT:
-            return (("port", one, "out"), ("port", other, "in")), 3e-6
+            return (("port", rank, "out"), ("port", other, "in")), 3e-6
         if shared == NODE:
             return (("bus", here.node),), 5e-6
         crossed: tuple[Link, ...] = (("out", here.node), ("in", there.node))

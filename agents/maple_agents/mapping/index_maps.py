@@ -27,26 +27,26 @@ class Space(NamedTuple):
         size = (*self.size[:at], count, old // count, *self.size[at + 1 :])
         return Space(size, lambda point: self.back((*point[:at], point[at] + point[at + 1] * count, *point[at + 2 :])))
 
-    def merge(self, one: int, other: int) -> Space:
+    def merge(self, dimension: int, other: int) -> Space:
         """Return the space with two dimensions in the place of the first; the second runs fastest."""
-        first, second = self._known(one), self._known(other)
-        if one == other:
+        first, second = self._known(dimension), self._known(other)
+        if dimension == other:
             raise ValueError("a dimension is not merged with itself")
         kept = [index for index in range(len(self.size)) if index != other]
-        size = tuple(first * second if index == one else self.size[index] for index in kept)
+        size = tuple(first * second if index == dimension else self.size[index] for index in kept)
 
         def undone(point: Point) -> Point:
             old = dict(zip(kept, point))
-            old[other], old[one] = old[one] % second, old[one] // second
+            old[other], old[dimension] = old[dimension] % second, old[dimension] // second
             return self.back(tuple(old[index] for index in range(len(self.size))))
 
         return Space(size, undone)
 
-    def swap(self, one: int, other: int) -> Space:
+    def swap(self, dimension: int, other: int) -> Space:
         """Return the space with two dimensions exchanged."""
-        self._known(one), self._known(other)
+        self._known(dimension), self._known(other)
         order = list(range(len(self.size)))
-        order[one], order[other] = order[other], order[one]
+        order[dimension], order[other] = order[other], order[dimension]
         return Space(tuple(self.size[index] for index in order), lambda point: self.back(_picked(point, order)))
 
     def reverse(self, at: int) -> Space:

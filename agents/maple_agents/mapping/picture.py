@@ -122,9 +122,9 @@ def _lines(scene: Scene, at: dict[int, tuple[int, int]]) -> Iterator[str]:
     """Yield a line between members of a marked group that are on different nodes."""
     groups = scene.mesh.groups(scene.axis) if scene.mesh is not None and scene.axis == TENSOR else ()
     for index, group in enumerate(groups):
-        for one, other in zip(group, group[1:]):
-            if one in at and other in at and scene.placed.node_of(one) != scene.placed.node_of(other):
-                (x1, y1), (x2, y2) = at[one], at[other]
+        for rank, other in zip(group, group[1:]):
+            if rank in at and other in at and scene.placed.node_of(rank) != scene.placed.node_of(other):
+                (x1, y1), (x2, y2) = at[rank], at[other]
                 half, colour = _BOX // 2, _COLOURS[index % len(_COLOURS)]
                 ends = f'x1="{x1 + half}" y1="{y1 + half}" x2="{x2 + half}" y2="{y2 + half}"'
                 yield f'<line {ends} stroke="{colour}" stroke-width="2" stroke-dasharray="4 3"/>'

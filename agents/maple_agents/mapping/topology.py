@@ -69,15 +69,15 @@ class Machine(NamedTuple):
     hardware: Hardware = Hardware()
     network: Network = Network()
 
-    def shared(self, one: Seat, other: Seat) -> str:
+    def shared(self, seat: Seat, other: Seat) -> str:
         """Return the closest thing that two ranks share."""
-        if one.node == other.node:
-            here, there = one.gpu if one.gpu is not None else one.local, other.gpu
+        if seat.node == other.node:
+            here, there = seat.gpu if seat.gpu is not None else seat.local, other.gpu
             there = there if there is not None else other.local
             return DIRECT if self.hardware.domain_of(here) == self.hardware.domain_of(there) else NODE
         leaves = self.network.leaves
-        known = one.node < len(leaves) and other.node < len(leaves)
-        return ALL if known and leaves[one.node] != leaves[other.node] else LEAF
+        known = seat.node < len(leaves) and other.node < len(leaves)
+        return ALL if known and leaves[seat.node] != leaves[other.node] else LEAF
 
     def widest(self, seats: Sequence[Seat]) -> str:
         """Return the widest thing that a group of ranks has to cross."""

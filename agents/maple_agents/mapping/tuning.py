@@ -79,13 +79,13 @@ def climbed(
     mesh, placed = groups.mesh(start.order, sizes), dict(_dealt(mapping))[start.how]
     nodes = _by_leaf(leaves) if start.by == "by leaf" else list(range(len(leaves)))
     chance, best = random.Random(seed), start.seconds
-    pairs = [(one, other) for one in range(len(nodes)) for other in range(one)]
+    pairs = [(place, other) for place in range(len(nodes)) for other in range(place)]
     while True:
-        one, other = chance.choice([pair for pair in pairs if leaves[nodes[pair[0]]] != leaves[nodes[pair[1]]]])
-        nodes[one], nodes[other] = nodes[other], nodes[one]
+        place, other = chance.choice([pair for pair in pairs if leaves[nodes[pair[0]]] != leaves[nodes[pair[1]]]])
+        nodes[place], nodes[other] = nodes[other], nodes[place]
         seconds = _seconds(mapping, mesh, placed, [leaves[node] for node in nodes])
         if seconds > best:
-            nodes[one], nodes[other] = nodes[other], nodes[one]
+            nodes[place], nodes[other] = nodes[other], nodes[place]
         best = min(best, seconds)
         yield best, tuple(nodes)
 

@@ -153,9 +153,9 @@ def lines_of(script: bytes) -> frozenset[int]:
     return frozenset(hash(line) for line in lines if line and not (line.startswith(b"#") and line[:2] == b"#!"))
 
 
-def similarity(one: frozenset[int], other: frozenset[int]) -> float:
+def similarity(lines: frozenset[int], other: frozenset[int]) -> float:
     """Return the share of lines that both have: 0 none, 1 all."""
-    return len(one & other) / len(one | other) if one or other else 1.0
+    return len(lines & other) / len(lines | other) if lines or other else 1.0
 
 
 def reuse(job: SubmittedJob, known: Iterable[Known]) -> Reuse:

@@ -169,8 +169,8 @@ def _together(known: Host, other: Host) -> Host:
     return Host(seen, known.queues | other.queues, known.listed | other.listed)
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else one + other
+def _sum(number: int | None, other: int | None) -> int | None:
+    return other if number is None else number if other is None else number + other
 
 
 def place(name: str, values: Mapping[str, str], default: str) -> Place:

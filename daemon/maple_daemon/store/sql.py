@@ -299,8 +299,8 @@ class SqlStore:
         )
         if job and self._run.rows(asked, (job, uid, job, uid)):
             return job
-        found = {record.job for record in self.records(uid, job=job, server=False)} if job else set()
-        return found.pop() if len(found) == 1 else None
+        jobs = {record.job for record in self.records(uid, job=job, server=False)} if job else set()
+        return jobs.pop() if len(jobs) == 1 else None
 
     def _kept_alone(self, key: tuple[str, int], row: tuple[object, ...]) -> int:
         try:

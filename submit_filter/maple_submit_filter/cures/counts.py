@@ -76,10 +76,10 @@ def changed(
     for setting in job.settings if only is None else ():
         value = _restated(setting, numbers)
         if value != setting.value:
-            said = restate(job, setting, value, why)
-            if said is None:
+            restated = restate(job, setting, value, why)
+            if restated is None:
                 return None
-            made += said
+            made += restated
     links = [only] if only is not None else [link for step in plan.steps for link in step.links]
     edits = tuple(dict.fromkeys(_on_lines(numbers, (was, becomes), links, plan, job, why)))
     if only is None:
@@ -155,9 +155,9 @@ def _on_lines(
 def _within(total: Span, counts: Tuple[Counts, Counts], source: bytes, why: str) -> Iterator[Edit]:
     literals = [Span(*match.span()) for match in _LITERAL.finditer(source, *total)]
     for old, new in zip(*counts):
-        found = [span for span in literals if int(source[span.start : span.end]) == old != new]
-        if len(found) == 1:
-            yield Edit(found[0], b"%d" % new, why)
+        places = [span for span in literals if int(source[span.start : span.end]) == old != new]
+        if len(places) == 1:
+            yield Edit(places[0], b"%d" % new, why)
 
 
 def _assigned(numbers: Numbers, counts: Tuple[Counts, Counts], plan: LaunchPlan, job: Job, why: str) -> Iterator[Edit]:

@@ -209,12 +209,12 @@ def in_task(source: bytes, step: Step, link: Link, name: str, spelling: bytes, v
     end = _alike_in_task(source, step, link.name_span.start, covered)
     if end is not None:
         at = option.span if option is not None and option.span is not None else None
-        said = spelling + b"=" + value
+        words = spelling + b"=" + value
         return [
             Edit(Span(link.name_span.start, link.name_span.start), b"bash -c '", why),
-            Edit(at, said, why)
+            Edit(at, words, why)
             if at is not None
-            else Edit(Span(link.name_span.end, link.name_span.end), b" " + said, why),
+            else Edit(Span(link.name_span.end, link.name_span.end), b" " + words, why),
             Edit(Span(end, end), b"'", why),
         ]
     spelled = spelling + b'="' + value + b'"'
@@ -326,8 +326,8 @@ def first_words(text: Optional[Text], site: Site, source: bytes) -> Tuple[bytes,
 def own_first_node(site: Site, source: bytes, before: int) -> Tuple[bytes, ...]:
     """Return the variable that a script has set to the job's first node in front of a place, if there is one."""
     suffix = site.node_name_suffix.encode() if site.scheduler == "slurm" else b""
-    found = [match for match in _FIRST.finditer(source, 0, before) if match.group(2) == suffix]
-    return (b"$" + found[-1].group(1),) if found else ()
+    matches = [match for match in _FIRST.finditer(source, 0, before) if match.group(2) == suffix]
+    return (b"$" + matches[-1].group(1),) if matches else ()
 
 
 def as_first_node(ways: Sequence[List[Edit]]) -> Tuple[Fix, ...]:

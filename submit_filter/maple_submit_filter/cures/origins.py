@@ -80,8 +80,8 @@ def _place(edit: Edit, beside: Tuple[Edit, ...], plan: LaunchPlan, source: bytes
 def _set_beside(name: bytes, plan: LaunchPlan, source: bytes) -> Tuple[Span, ...]:
     """Return where a variable is set that the plan did not come by, as in the other branch of an `if`."""
     known = plan.assigned.get(name, ())
-    found = (_ASSIGNED.match(source, at) for at in _mentions(name, source) if not _holds(known, at))
-    return tuple(Span(*match.span()) for match in found if match is not None)
+    matches = (_ASSIGNED.match(source, at) for at in _mentions(name, source) if not _holds(known, at))
+    return tuple(Span(*match.span()) for match in matches if match is not None)
 
 
 def _value(span: Span, source: bytes) -> Optional[Span]:

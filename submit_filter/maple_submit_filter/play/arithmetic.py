@@ -171,7 +171,7 @@ def _of_ends(operation: Callable[[int, int], int]) -> Callable[[Bounds, Bounds],
     """Return an operation that is greatest and least where its operands are."""
 
     def apply(left: Bounds, right: Bounds) -> Bounds:
-        ends = [operation(one, other) for one in left for other in right]
+        ends = [operation(end, other) for end in left for other in right]
         return min(ends), max(ends)
 
     return apply

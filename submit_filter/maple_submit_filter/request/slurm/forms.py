@@ -66,10 +66,10 @@ def of_another_form(setting: Setting) -> Optional[Form]:
 
 def exclusive_of(settings: Settings) -> Iterator[Tuple[Setting, str]]:
     """Yield the second of two options that sbatch takes one of, where both are said in one place, and what it says."""
-    for one, other in _EITHER:
-        first, second = settings.get(one), settings.get(other)
+    for name, other in _EITHER:
+        first, second = settings.get(name), settings.get(other)
         if first is not None and second is not None and first.origin.kind == second.origin.kind:
-            yield second, "--%s and --%s are mutually exclusive" % (one, other)
+            yield second, "--%s and --%s are mutually exclusive" % (name, other)
 
 
 _GRES = rb"(?:none|(?:gres[:/])?[A-Za-z][\w.-]*(?::[A-Za-z][\w.-]*)?(?::\d+[kKmMgG]?)?(?:\([^()]*\))?)\Z"
@@ -95,8 +95,8 @@ def refused_later(settings: Settings) -> Iterator[Form]:
         step = re.match(rb"(\d+):(\d+)\Z", array.value)
         yield Form(array, "Invalid job array specification", b"%s-%s" % step.groups() if step is not None else None)
     if depends is not None and not re.search(rb"[$<{]", depends.value) and not re.match(_DEPENDS, depends.value):
-        one = re.match(rb"(after\w*)=(\d+)\Z", depends.value)
-        yield Form(depends, "Job dependency problem", b"%s:%s" % one.groups() if one is not None else None)
+        after = re.match(rb"(after\w*)=(\d+)\Z", depends.value)
+        yield Form(depends, "Job dependency problem", b"%s:%s" % after.groups() if after is not None else None)
 
 
 def _is_plain(value: bytes) -> bool:

@@ -85,7 +85,7 @@ def _of_name(
 def _tails(value: bytes) -> Tuple[bytes, int]:
     """Return a value with a name of its own, `tail_4`, for each place that gives the last digits of a number."""
     made = [0, 0, 0]
-    value, made[0] = re.subn(_LAST[0], lambda found: b"tail_" + found.group(1), value)
-    value, made[1] = re.subn(_LAST[1], lambda found: b"tail_" + found.group(1), value)
-    value, made[2] = re.subn(_LINE, lambda found: b"tail_%d" % (int(found.group(1)) - 1), value)
+    value, made[0] = re.subn(_LAST[0], lambda match: b"tail_" + match.group(1), value)
+    value, made[1] = re.subn(_LAST[1], lambda match: b"tail_" + match.group(1), value)
+    value, made[2] = re.subn(_LINE, lambda match: b"tail_%d" % (int(match.group(1)) - 1), value)
     return value, sum(made)

@@ -145,8 +145,8 @@ def _in_front(unfit: Unfit, match: "re.Match[bytes]", job: Job) -> _Place:
     line = job.source.rfind(b"\n", 0, match.start(1)) + 1
     start = line + len(job.source[line:]) - len(job.source[line:].lstrip(b" \t"))  # on its line: line numbers stay
     if unfit.before.startswith("#"):
-        said = say(job, unfit.before.split(" ", 1)[1].encode(), "MPL410")
-        return _Place(Span(*match.span(1)), (said.fix(Safety.ASK, "add " + unfit.before.split(" ", 1)[1]),))
+        directive = say(job, unfit.before.split(" ", 1)[1].encode(), "MPL410")
+        return _Place(Span(*match.span(1)), (directive.fix(Safety.ASK, "add " + unfit.before.split(" ", 1)[1]),))
     edit = Edit(Span(start, start), unfit.before.encode() + b"; ", "MPL410")
     return _Place(Span(*match.span(1)), _offer((edit,), unfit.before) if unfit.before else ())
 

@@ -55,14 +55,14 @@ def _of_other_schedulers(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Fin
     """Yield that a command starts what only another scheduler's jobs can start."""
     if not site.launchers or not any(word in job.source for word in _WHOSE):
         return
-    said = {launcher_fact.name.encode() for launcher_fact in site.launchers}
+    named = {launcher_fact.name.encode() for launcher_fact in site.launchers}
     for match in re.finditer(_STARTED, job.source):
         word = match.group(1)
         whose, unless = _WHOSE[word]
         brought = re.search(
             rb"(?:command -v|which|type|hash|alias)[ \t]+%s\b|\b%s[ \t]*\(\)" % (word, word), job.source
         )
-        if word not in said and job.submission.scheduler not in unless and not brought:
+        if word not in named and job.submission.scheduler not in unless and not brought:
             there = [launcher_fact.name for launcher_fact in site.launchers if launcher_fact.state == "preferred"]
             instead = there[0] if there else "mpiexec" if job.submission.scheduler == "pbs" else "srun"
             says = "%s is the launcher of %s, and this is a job of %s" % (

@@ -42,7 +42,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _waiting(plan: LaunchPlan) -> List[Tuple[Step, Step]]:
     """Return steps in the background, each with the next of its phase that waits for it."""
-    found: List[Tuple[Step, Step]] = []
+    waiting: List[Tuple[Step, Step]] = []
     any_nodes: Dict[int, Step] = {}  # the next step of a phase
     all_nodes: Dict[int, Step] = {}  # and the next that surely has all nodes of the job
     for step in reversed(plan.steps):
@@ -50,11 +50,11 @@ def _waiting(plan: LaunchPlan) -> List[Tuple[Step, Step]]:
             continue
         later = (any_nodes if _has_all(step, plan) else all_nodes).get(step.phase)
         if step.background and not step.maybe and later is not None:
-            found.append((step, later))
+            waiting.append((step, later))
         any_nodes[step.phase] = step
         if _has_all(step, plan):
             all_nodes[step.phase] = step
-    return found[::-1]
+    return waiting[::-1]
 
 
 def _beside(held: Step) -> Optional[Fix]:

@@ -64,8 +64,8 @@ def _by_words(plan: LaunchPlan, job: Job) -> Iterator[Program]:
     known = {program.step.line for program in programs(plan, job)}
     for step in plan.steps:
         names = {named.name.lstrip(b"-+").replace(b"-", b"_") for named in named_values(step.program)}
-        said = names >= _TRAINER or (names >= _OPTIONS and _splits(step.program))
-        if step.line not in known and not step.maybe and not step.unknown and said:
+        of_trainer = names >= _TRAINER or (names >= _OPTIONS and _splits(step.program))
+        if step.line not in known and not step.maybe and not step.unknown and of_trainer:
             yield Program(step, "the program", b"")
 
 

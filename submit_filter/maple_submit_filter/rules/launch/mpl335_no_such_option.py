@@ -63,8 +63,8 @@ def _own_words(link: Link, table: Table) -> List[Text]:
 
 
 def _near(name: bytes, other: bytes) -> bool:
-    one, two = (word.decode("utf-8", "replace").replace("_", "-") for word in (name, other))
-    return one != two and len(one) > 6 and alike(one, two)
+    spelled, known = (word.decode("utf-8", "replace").replace("_", "-") for word in (name, other))
+    return spelled != known and len(spelled) > 6 and alike(spelled, known)
 
 
 def _span(word: Text, name: bytes) -> Optional[Span]:
@@ -76,7 +76,7 @@ def _span(word: Text, name: bytes) -> Optional[Span]:
 
 def _both(link: Link) -> Iterator[Finding]:
     for first, second in _ONE_OF.get(link.name, ()):
-        one, other = link.option(*first), link.option(*second)
-        if one is not None and other is not None:
-            says = "%s takes %s or %s, and not both" % (link.name, one.spelling.decode(), other.spelling.decode())
-            yield Finding("MPL335", says, other.span or one.span or link.name_span, help="leave one of them out")
+        option, other = link.option(*first), link.option(*second)
+        if option is not None and other is not None:
+            says = "%s takes %s or %s, and not both" % (link.name, option.spelling.decode(), other.spelling.decode())
+            yield Finding("MPL335", says, other.span or option.span or link.name_span, help="leave one of them out")

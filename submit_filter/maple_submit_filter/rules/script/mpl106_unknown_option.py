@@ -61,8 +61,8 @@ def _of_srun(word: str, span: Span, plan: LaunchPlan, job: Job) -> Finding:
     places = [link.options_at for step in plan.steps for link in step.links[:1] if link.name == "srun"]
     edits = [Edit(Span(line, line), b"#", "MPL106")]
     edits += [Edit(Span(at, at), b" " + words, "MPL106") for at in dict.fromkeys(places) if at is not None]
-    said = "on the line of srun" if edits[1:] else "nowhere: no srun is there"
-    fix = Fix(tuple(edits), Safety.ASK, "say --%s %s" % (word, said), harmless=bool(edits[1:]))
+    where = "on the line of srun" if edits[1:] else "nowhere: no srun is there"
+    fix = Fix(tuple(edits), Safety.ASK, "say --%s %s" % (word, where), harmless=bool(edits[1:]))
     fixes = (fix,) if alone and None not in places else ()
     return Finding("MPL106", "--%s is an option of srun, which sbatch does not take" % word, span, fixes=fixes,
                    help="srun --%s ..." % word)  # fmt: skip

@@ -47,10 +47,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             says = "%s reads the script, which is written for bash: %s" % (shell.decode(), word)
             yield Finding(CODE, says, place, fixes=_bash(job, shell), help="name bash, which reads it")
     elif job.script.is_shell and any(word in job.source for word in (b"setenv ", b"foreach ", b"set ")):
-        found = [match for match in re.finditer(_OF_CSH, job.source) if not _in_text(job.source, match.start())]
-        if found and not re.search(rb"(?m)^[ \t]*(?:function[ \t]+)?setenv[ \t]*\(", job.source):
-            says = "%s is a command of the C shell, and bash reads the script" % _shown(found[0])
-            yield Finding(CODE, says, Span(*found[0].span()), fixes=_exports(found), help="for bash: export NAME=value")
+        matches = [match for match in re.finditer(_OF_CSH, job.source) if not _in_text(job.source, match.start())]
+        if matches and not re.search(rb"(?m)^[ \t]*(?:function[ \t]+)?setenv[ \t]*\(", job.source):
+            says = "%s is a command of the C shell, and bash reads the script" % _shown(matches[0])
+            yield Finding(
+                CODE, says, Span(*matches[0].span()), fixes=_exports(matches), help="for bash: export NAME=value"
+            )
 
 
 def _shown(match: "re.Match[bytes]") -> str:
@@ -84,10 +86,10 @@ def _in_text(source: bytes, offset: int) -> bool:
     return any(not re.search(rb"(?m)^[ \t]*%s[ \t]*$" % re.escape(word), before) for word in opened)
 
 
-def _exports(found: "list[re.Match[bytes]]") -> Tuple[Fix, ...]:
+def _exports(matches: "list[re.Match[bytes]]") -> Tuple[Fix, ...]:
     """Write each of them as bash does, where all can be."""
     edits = []
-    for match in found:
+    for match in matches:
         if match.group("each"):
             return ()
         first = "env" if match.group("env") else "set"
