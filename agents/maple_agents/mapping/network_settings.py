@@ -54,40 +54,113 @@ def _written(source: bytes, span: Span) -> str:
     return found.decode("utf-8", "replace")
 
 
-def _is_infiniband(hardware: Hardware) -> bool:
-    return "infiniband" in hardware.network.lower()
+# Networks by the word in their name: the adapters that a node then has, and the drivers of libfabric that drive them.
+_ADAPTERS = {
+    "infiniband": r"mlx\d|ib\w*\d|ipoib",
+    "slingshot": r"hsn|cxi",
+    "omni-path": r"hfi\d|opa|ib\d",
+    "efa": r"rdmap|efa",
+}
+_PROVIDERS = {
+    "infiniband": ("verbs", "ucx", "mlx"),
+    "slingshot": ("cxi",),
+    "omni-path": ("psm2", "opx", "psm3", "verbs"),
+    "efa": ("efa",),
+}
+_ABOVE = ("ofi_rxm", "ofi_rxd", "shm", "sm2", "self", "off_coll", "lnx")  # drivers that stand on another one
+_TCP = ("tcp", "sockets", "udp", "net")
+_OVER_TCP = [
+    "tcp",
+    "self",
+    "sm",
+    "shm",
+    "posix",
+    "sysv",
+    "cma",
+    "knem",
+    "xpmem",
+    "cuda",
+    "cuda_copy",
+    "cuda_ipc",
+    "rocm",
+    "rocm_copy",
+    "rocm_ipc",
+    "gdr_copy",
+]
+Told = tuple[str, str] | None
 
 
-def _has_fast(hardware: Hardware) -> bool:
-    words = ("infiniband", "slingshot", "omni-path", "efa")
-    return any(word in hardware.network.lower() for word in words)
+def _kind(hardware: Hardware) -> str:
+    """Return the one network of the nodes that is not Ethernet, "" where there is none, several, or it is not known."""
+    named = [kind for kind in _ADAPTERS if kind in hardware.network.lower()]
+    return named[0] if len(named) == 1 else ""
 
 
-def _verbs(value: str, hardware: Hardware, nodes: int, tensor: int) -> tuple[str, str] | None:
-    if value != "1" or nodes < 2 or not _is_infiniband(hardware):
-        return None
-    return f"the nodes are joined by {hardware.network}, and NCCL then goes over TCP", "leave it out"
+def _goes_over_tcp(what: str, hardware: Hardware) -> Told:
+    return f"the nodes are joined by {hardware.network}, and {what} then goes over TCP", "leave it out"
 
 
-def _net(value: str, hardware: Hardware, nodes: int, tensor: int) -> tuple[str, str] | None:
-    if nodes < 2 or not _has_fast(hardware):
+def _verbs(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+    infiniband = value == "1" and nodes > 1 and "infiniband" in hardware.network.lower()
+    return _goes_over_tcp("NCCL", hardware) if infiniband else None
+
+
+def _net(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+    kind = _kind(hardware)
+    if nodes < 2 or not kind:
         return None
     if value.lower() == "socket":
-        return f"the nodes are joined by {hardware.network}, and NCCL then goes over TCP", "leave it out"
-    if value.lower() == "ib" and not _is_infiniband(hardware) and "slingshot" in hardware.network.lower():
+        return _goes_over_tcp("NCCL", hardware)
+    if value.lower() == "ib" and kind in ("slingshot", "efa"):
         return f"there are no verbs on {hardware.network}", "leave it out, or name the site's plugin"
     return None
 
 
-def _adapters(value: str, hardware: Hardware, nodes: int, tensor: int) -> tuple[str, str] | None:
-    if (
-        nodes < 2
-        or not hardware.nics
-        or not _DEVICES.match(value)
-        or value.startswith("^")
-        or not _is_infiniband(hardware)
-    ):
+def _plugin(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+    without = value.lower() == "none" and nodes > 1 and _kind(hardware) in ("slingshot", "efa")
+    return _goes_over_tcp("NCCL", hardware) if without else None
+
+
+def _provider(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+    """Judge FI_PROVIDER: a list, perhaps with a driver that stands on another (`tcp;ofi_rxm`)."""
+    kind = _kind(hardware)
+    named = [name for name in re.split(r"[,;]", value.lower()) if name not in _ABOVE]
+    if nodes < 2 or not kind or not named or value.startswith("^") or set(named) & set(_PROVIDERS[kind]):
         return None
+    if all(name in _TCP for name in named):
+        return _goes_over_tcp("libfabric", hardware)
+    known = {name for names in _PROVIDERS.values() for name in names} | {"gni", *_TCP}
+    foreign = all(name in known for name in named)
+    return (f"no such driver drives {hardware.network}", f"FI_PROVIDER={_PROVIDERS[kind][0]}") if foreign else None
+
+
+def _transports(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+    named = value.lower().split(",")
+    only = "tcp" in named and all(name in _OVER_TCP for name in named)
+    return _goes_over_tcp("UCX", hardware) if nodes > 1 and only and _kind(hardware) == "infiniband" else None
+
+
+def _names(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+    """Judge the adapters or interfaces that are named, by the network whose adapters are called so."""
+    kind = _kind(hardware)
+    if not kind or nodes < 2 or not _DEVICES.match(value) or value.startswith("^"):
+        return None
+    named = [name.lstrip("=").split(":")[0] for name in value.split(",")]
+    others = {other for other in _ADAPTERS if other != kind}
+    if all(not _is_called(name, kind) and any(_is_called(name, other) for other in others) for name in named):
+        return f"the nodes are joined by {hardware.network}, and adapters are not called so there", "leave it out"
+    return None
+
+
+def _is_called(name: str, kind: str) -> bool:
+    return re.match(_ADAPTERS[kind], name) is not None
+
+
+def _adapters(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+    foreign = _names(value, hardware, nodes, tensor)
+    listed = _DEVICES.match(value) and not value.startswith("^")
+    if foreign or nodes < 2 or not hardware.nics or not listed or "infiniband" not in hardware.network.lower():
+        return foreign
     names = [name.lstrip("=").split(":")[0] for name in value.split(",")]
     exact = value.startswith("=") or all(re.search(r"_\d+$", name) for name in names)
     if exact and len(set(names)) < hardware.nics:
@@ -96,29 +169,48 @@ def _adapters(value: str, hardware: Hardware, nodes: int, tensor: int) -> tuple[
     return None
 
 
-def _direct(value: str, hardware: Hardware, nodes: int, tensor: int) -> tuple[str, str] | None:
+def _direct(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
     if value != "1" or tensor < 2:
         return None
     return "a tensor-parallel group is on one node, and its GPUs may then not talk directly", "leave it out"
 
 
-def _loopback(value: str, hardware: Hardware, nodes: int, tensor: int) -> tuple[str, str] | None:
-    if value.lstrip("=") != "lo" or nodes < 2:
-        return None
-    return f"{nodes} nodes cannot meet over the loopback", "name the interface of the network"
+def _near(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+    return _direct("1" if value in ("0", "LOC") else "", hardware, nodes, tensor)
 
 
-def _remote_memory(value: str, hardware: Hardware, nodes: int, tensor: int) -> tuple[str, str] | None:
-    if value not in ("0", "LOC") or nodes < 2 or not _has_fast(hardware):
+def _interfaces(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+    if nodes > 1 and value.lstrip("=") == "lo":
+        return f"{nodes} nodes cannot meet over the loopback", "name the interface of the network"
+    return _names(value, hardware, nodes, tensor)
+
+
+def _remote_memory(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+    if value not in ("0", "LOC") or nodes < 2 or not _kind(hardware):
         return None
     return "GPUs and network ports may then never talk directly", "leave it out: NCCL knows the distances"
+
+
+def _remote(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+    foreign = value.lower().startswith("ib") and nodes > 1 and _kind(hardware) in ("slingshot", "efa")
+    return (f"there are no verbs on {hardware.network}", "NVSHMEM_REMOTE_TRANSPORT=libfabric") if foreign else None
 
 
 _CHECKS = {
     "NCCL_IB_DISABLE": _verbs,
     "NCCL_NET": _net,
+    "NCCL_NET_PLUGIN": _plugin,
     "NCCL_IB_HCA": _adapters,
+    "UCX_NET_DEVICES": _adapters,
+    "NVSHMEM_HCA_LIST": _adapters,
+    "UCX_TLS": _transports,
+    "FI_PROVIDER": _provider,
+    "NVSHMEM_REMOTE_TRANSPORT": _remote,
     "NCCL_P2P_DISABLE": _direct,
-    "NCCL_SOCKET_IFNAME": _loopback,
+    "NVSHMEM_DISABLE_P2P": _direct,
+    "NCCL_P2P_LEVEL": _near,
+    "NCCL_SOCKET_IFNAME": _interfaces,
+    "GLOO_SOCKET_IFNAME": _interfaces,
+    "TP_SOCKET_IFNAME": _interfaces,
     "NCCL_NET_GDR_LEVEL": _remote_memory,
 }
