@@ -6,6 +6,7 @@ import pytest
 
 from tests.agents.mapping import blind, search
 from tests.agents.mapping.cases import cases, found
+from tests.network_lab import products
 from tests.network_lab.measure import main
 
 
@@ -26,3 +27,10 @@ def test_mapping_search() -> None:
     """Print the best estimate of each searcher after 10, 100 and 1,000 trials (a quarter of an hour)."""
     search.set_up()
     print("\nestimate of a step's exchanges in milliseconds, median of %d seeds\n%s" % (search.SEEDS, search.table()))
+
+
+@pytest.mark.timeout(3600)
+def test_mapping_products() -> None:
+    """Print the real times of three programs of ranks under every mapping, and what searchers find (ten minutes)."""
+    search.set_up()
+    products.main()

@@ -33,10 +33,11 @@ class Rates(NamedTuple):
 
 
 class Lab:
-    """*nodes* namespaces with *each* seats; use it in a `with`."""
+    """*nodes* namespaces with *each* seats; use it in a `with`. *seat*: what each seat runs; *slow*: nodes of half the
+    rate."""
 
-    def __init__(self, nodes: int = 4, each: int = 2) -> None:
-        self.nodes, self.each = nodes, each
+    def __init__(self, nodes: int = 4, each: int = 2, seat: Path = SEAT, slow: Sequence[int] = ()) -> None:
+        self.nodes, self.each, self.seat, self.slow = nodes, each, seat, slow
         self.bridge = f"mb{os.getpid()}"
         self.spaces = [f"maple{os.getpid()}n{node}" for node in range(nodes)]
         self.seats: list[subprocess.Popen[str]] = []
@@ -50,7 +51,7 @@ class Lab:
                 node = seat // self.each
                 heard = ["127.0.0.1" if other // self.each == node else one for other, one in enumerate(addresses)]
                 self.seats.append(subprocess.Popen(
-                    ["ip", "netns", "exec", self.spaces[node], sys.executable, str(SEAT), str(seat), *heard],
+                    ["ip", "netns", "exec", self.spaces[node], sys.executable, str(self.seat), str(seat), *heard],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))  # fmt: skip
             for one in self.seats:
                 assert one.stdout is not None and one.stdout.readline() == "ready\n"
@@ -77,7 +78,7 @@ class Lab:
             run(*inside, "ip", "link", "set", there, "up")
             run(*inside, "ip", "link", "set", "lo", "up", "mtu", "9000")
             for way, rate in (((), here), (inside, there)):
-                run(*way, "tc", "qdisc", "add", "dev", rate, "root", *_shape(OUTER))
+                run(*way, "tc", "qdisc", "add", "dev", rate, "root", *_shape(OUTER / (1 + (node in self.slow))))
             run(*inside, "sysctl", "-qw", *_STEADY)
             run(*inside, "ip", "route", "change", "10.97.0.0/24", "dev", there, "initcwnd", "200", "initrwnd", "200")
             run(*inside, "tc", "qdisc", "add", "dev", "lo", "root", *_shape(INNER))
@@ -94,19 +95,20 @@ class Lab:
         """Return how long all ranks took, each on the seat that is said for it."""
         rank_on = {seat: rank for rank, seat in enumerate(seat_of)}
         begun = time.monotonic()
-        for seat, process in enumerate(self.seats):
-            rows = [
-                {"members": [seat_of[rank] for rank in one.members], "size": int(one.size), "kind": one.kind,
-                 "rounds": one.rounds}
-                for one in (programs[rank_on[seat]] if seat in rank_on else ())
-            ]  # fmt: skip
-            assert process.stdin is not None
-            process.stdin.write(json.dumps(rows) + "\n")
-            process.stdin.flush()
-        for process in self.seats:
-            assert process.stdout is not None
-            float(process.stdout.readline())
+        self.answers([
+            [{"members": [seat_of[rank] for rank in one.members], "size": int(one.size), "kind": one.kind,
+              "rounds": one.rounds} for one in (programs[rank_on[seat]] if seat in rank_on else ())]
+            for seat in range(len(self.seats))
+        ])  # fmt: skip
         return time.monotonic() - begun
+
+    def answers(self, asked: Sequence[object]) -> list[str]:
+        """Return the line that each seat answers to what it is asked, all at once."""
+        for question, process in zip(asked, self.seats, strict=True):
+            assert process.stdin is not None
+            process.stdin.write(json.dumps(question) + "\n")
+            process.stdin.flush()
+        return [process.stdout.readline() for process in self.seats if process.stdout is not None]
 
     def calibrated(self) -> Rates:
         """Return the rates of two pairs, one within a node and one between two, by a small and a large exchange."""
