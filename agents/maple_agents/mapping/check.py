@@ -72,7 +72,7 @@ def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine) -> Judg
         return Judged(step.line, None, None, None, wide + others, _why(placed, division), division)
     world = len(placed.seats)
     mesh, experts = (division.dense(world), division.experts(world)) if division is not None else (None, None)
-    job = _Job(step, placed, machine, division or sizes.sizes_of(""), mesh, experts, joined, _dealt(method))
+    job = _Job(step, placed, machine, division or sizes.sizes_of(""), mesh, experts, joined, _dealt(method, step, plan))
     findings = [
         *job.findings(),
         *_of_resources(step, plan, source, hardware),
@@ -118,7 +118,7 @@ def _too_large(step: Step, division: Sizes, plan: LaunchPlan, hardware: Hardware
     gpus = hardware.gpus
     if placement.starts_ranks(step):
         room = min(filter(None, (gpus, step.groups[0].ranks_per_node)), default=None)
-    elif division.framework == "maxtext" and not step.maybe and not step.unknown:
+    elif division.framework in sizes.WHOLE_NODE and not step.maybe and not step.unknown:
         each = division.ranks // step.nodes if division.ranks and step.nodes else None
         room = gpus or plan.allocation.gpus_per_node or each  # a process drives all GPUs of its node
     else:
@@ -170,7 +170,7 @@ def _of_groups(job: _Job, mesh: Mesh) -> Iterator[Finding]:
             continue
         says = f"{CALLED[name]} group {_shown(crossing)} crosses nodes"
         if best is not None and _crossing(of, name, best) is None:
-            cause, cure = job.dealt or _distribution(job.step), "-m block keeps it on one"
+            cause, cure = job.dealt or _distribution(job.step), f"{_blocks(job.step)} keeps it on one"
             cure = "without it ranks fill the nodes" if job.dealt else cure
             yield Finding("groups", job.step.line, says, cause, cure, job.ratio(best))
             return
@@ -221,8 +221,14 @@ def _mixed(job: _Job, mesh: Mesh, best: Placement | None) -> Finding | None:
         return None
     order = "-".join(axis.name for axis in mesh.axes if axis.size > 1)
     says = f"ranks are not dealt as the order {order} counts on"
-    cause, cure = job.dealt or _distribution(job.step), "-m block deals them so"
+    cause, cure = job.dealt or _distribution(job.step), f"{_blocks(job.step)} deals them so"
     return Finding("groups", job.step.line, says, cause, "leave it out" if job.dealt else cure, ratio)
+
+
+def _blocks(step: Step) -> str:
+    """Return the word that lets ranks fill one node after the other."""
+    turned = step.links[0].option("map-by", "rank-by", "bynode") is not None
+    return "--map-by slot" if step.links[0].name == "mpiexec" and turned else "-m block"
 
 
 def _distribution(step: Step) -> str:
@@ -236,8 +242,13 @@ def _distribution(step: Step) -> str:
     return "the distribution of the job" if outer.name == "srun" else ""
 
 
-def _dealt(method: int | None) -> str:
-    return f"{mpi_order.NAME}={method}" if method in (0, 2) else ""
+def _dealt(method: int | None, step: Step, plan: LaunchPlan) -> str:
+    """Return what numbers the ranks beside the launcher: Cray MPICH, or the script's own count of RANK."""
+    if method in (0, 2):
+        return f"{mpi_order.NAME}={method}"
+    own = [process.rank != process.task for group in step.groups for process in group.processes]
+    agent = step.workers_per_task is not None
+    return "RANK as the script counts it" if b"RANK" in plan.assigned and any(own) and not agent else ""
 
 
 def _of_leaves(job: _Job, mesh: Mesh) -> Iterator[Finding]:
@@ -291,8 +302,13 @@ def _of_settings(
     """Yield settings of the network that contradict the site's nodes. *together*: tensor-parallel ranks on a node."""
     if step.maybe or step.unknown or not is_rank(step) and not placement.behind_wrapper(step):
         return
-    for found in network_settings.contradictions(source, plan.assigned, hardware, step.nodes or 1, together):
+    nodes = step.nodes or 1
+    for found in network_settings.contradictions(source, plan.assigned, hardware, nodes, together):
         yield Finding("network", found.line, found.says, cure=found.cure)
+    for name, value in network_settings.handed(step.links):
+        judged = network_settings.judged(name, value, hardware, nodes, together)
+        if judged is not None:
+            yield Finding("network", step.line, f"{name}={value}: {judged[0]}", cure=judged[1])
 
 
 def _together(mesh: Mesh, placed: Placement) -> int:

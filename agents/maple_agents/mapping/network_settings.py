@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, Optional
 
 from maple_submit_filter.types.edits import Span
 from maple_submit_filter.types.job import line_of
-from maple_submit_filter.types.launch_plan import LaunchPlan
+from maple_submit_filter.types.launch_plan import LaunchPlan, Link
 
 from .topology import Hardware
 
 _VALUE = re.compile(rb"=\s*(?:\"([^\"$`]*)\"|'([^']*)'|([^\s;&|\"'$`]*))")
 _DEVICES = re.compile(r"\^?=?[\w:.]+(?:,=?[\w:.]+)*\Z")
+
+
+_HANDING = ("x", "env", "export", "genv", "envs")
+Told = Optional[tuple[str, str]]
 
 
 class Contradiction(NamedTuple):
@@ -36,10 +40,28 @@ def contradictions(
         if check is None or len(spans) != 1:
             continue
         written = _written(source, spans[0])
-        judged = check(written, hardware, nodes, tensor) if written else None
-        if judged is not None:
-            says = f"{name.decode()}={written}: {judged[0]}"
-            yield Contradiction(line_of(source, spans[0].start), says, judged[1])
+        told = check(written, hardware, nodes, tensor) if written else None
+        if told is not None:
+            says = f"{name.decode()}={written}: {told[0]}"
+            yield Contradiction(line_of(source, spans[0].start), says, told[1])
+
+
+def judged(name: str, value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+    """Return what speaks against one setting, and what to do instead; None where nothing does."""
+    return _CHECKS[name](value, hardware, nodes, tensor)
+
+
+def handed(links: Sequence[Link]) -> Iterator[tuple[str, str]]:
+    """Yield the settings that launchers hand their tasks: `-x NAME=value`, `--env ...`, `--export=ALL,NAME=value`."""
+    for link in links:
+        for option in link.options:
+            text = (
+                option.value.raw.decode("utf-8", "replace") if option.value is not None and option.value.known else ""
+            )
+            for part in text.split(",") if option.name == "export" else [text]:
+                name, equals, value = part.partition("=")
+                if option.name in _HANDING and equals and value and name in _CHECKS:
+                    yield name, value
 
 
 def value(plan: LaunchPlan, source: bytes, name: bytes) -> str:
@@ -87,7 +109,6 @@ _OVER_TCP = [
     "rocm_ipc",
     "gdr_copy",
 ]
-Told = tuple[str, str] | None
 
 
 def _kind(hardware: Hardware) -> str:

@@ -24,6 +24,7 @@ NAMES = {
     CONTEXT: re.compile(rf"(?:n(?:um)?_)?cp{_PARTS}|context{_PARALLEL}{_PARTS}"),
     EXPERT: re.compile(rf"ep{_PARTS}|(?:moe_)?(?:experts?(?:_model)?|ep){_PARALLEL}{_PARTS}"),
 }
+WHOLE_NODE = ("maxtext", "vllm", "sglang")  # one process drives all GPUs of its node
 EXPERT_TENSOR = ("expert_tensor_parallel_size", "expert_tensor_parallel_degree")
 EXPERTS = ("num_experts", "num_moe_experts", "n_experts", "moe_num_experts", "num_local_experts", "n_routed_experts")
 _MODEL = {  # what of the model decides how much is said over the links
@@ -113,6 +114,9 @@ def _framework(program: Sequence[bytes], named_sizes: dict[str, Named]) -> str:
         return "torchtitan"
     if "pipe_parallel_size" in names:
         return "deepspeed"
+    served = next((name for name in ("vllm", "sglang") if name.encode() in words), "")
+    if served:
+        return served
     if b"maxtext" in words or any(name.startswith("ici_") for name in names):
         return "maxtext"
     if b"nanotron" in words:
