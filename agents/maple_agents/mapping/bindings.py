@@ -160,12 +160,14 @@ def _widened(cpus: Cpus | None, within: Sequence[Cpus]) -> Cpus | None:
 def _shares(link: Link, of: Tasks, hardware: Hardware, automatic: bool = False) -> Binding | None:
     """Return the cores that srun deals to its tasks, each as many as it asks for.
 
-    Known where the tasks have the whole node, and sockets leave one way to deal them. *automatic*: without a word of
+    Known where tasks have the whole node, and sockets leave one way to deal them. *automatic*: without a word of
     binding srun binds only tasks that take up all cores.
     """
     free = sorted(set(range(hardware.cores or 0)) - hardware.reserved)
     each = of.cpus // max(hardware.threads_default or hardware.threads or 1, 1)
     filled = each * of.number == len(free)
+    if of.number == 1:
+        return None  # a lone task has asked for what it wants of the node
     if not free or not each or each * of.number > len(free) or not (filled or of.whole) or automatic and not filled:
         return None
     blocks = [Cpus(free[task * each : task * each + each]) for task in range(of.number)]
