@@ -1,8 +1,8 @@
 """The pytest plugin of `python -m tests.bugs`: each bug is tried by the tests that reach its statement.
 
 First every test runs once, and the statements of the code in question that it reaches are kept. Then, for each bug, a
-fork of this process gets the function with the bug and runs those tests, the narrowest first, until one fails. What a
-test starts as another program never sees the bug.
+fork of this process gets the function with the bug and runs those tests, the narrowest of each function in turn, until
+one fails. What a test starts as another program never sees the bug.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import random
 import re
 import signal
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple, Optional
@@ -139,7 +140,7 @@ class Trials:
     def _tried(self, bug: Bug) -> tuple[str, str]:
         """Return what became of a bug, and by which test."""
         there = self.reached.get((bug.file, bug.function, bug.statement), ())
-        names = sorted(there, key=lambda name: (self.width[name], self.seconds[name]))
+        names = self._in_turn(there)
         if not names:
             return "unreached", ""
         read, write = os.pipe()
@@ -151,6 +152,16 @@ class Trials:
         with os.fdopen(read) as said:
             who = said.read()
         return ("alive", "%d tests" % len(names)) if ended == 0 else ("noticed", who or "no end")
+
+    def _in_turn(self, names: Iterable[str]) -> list[str]:
+        """Return the narrowest test of each function first, then the next of each: all of them have their say."""
+        turn = Counter[str]()
+        rows = []
+        for name in sorted(names, key=lambda name: (self.width[name], self.seconds[name])):
+            function = name.partition("[")[0]
+            rows.append((turn[function], self.width[name], self.seconds[name], name))
+            turn[function] += 1
+        return [row[-1] for row in sorted(rows)]
 
     def in_child(self, bug: Bug, names: list[str], write: int) -> int:
         """Run the tests with the bug; return 1 where one fails, and write its name."""

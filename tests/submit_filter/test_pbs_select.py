@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from maple_submit_filter.request.pbs import select
-from maple_submit_filter.request.pbs.select import DEFAULT, Place, clock, may_be_time, seconds, size
+from maple_submit_filter.request.pbs.select import DEFAULT, Place, may_be_time, seconds, size
+from maple_submit_filter.types.text import as_clock
 
 
 def shown(chunks):
@@ -144,7 +145,7 @@ def test_times_are_read(value, expected, taken):
 
 @given(st.integers(0, 10**8))
 def test_a_time_is_shown_as_it_is_read(total):
-    assert seconds(clock(total)) == total
+    assert seconds(as_clock(total)) == total
 
 
 @pytest.mark.parametrize(

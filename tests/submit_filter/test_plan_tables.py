@@ -111,3 +111,12 @@ OWN = "export MASTER_PORT=29500 WORLD_SIZE=%s\nsrun bash -c 'RANK=%s MASTER_ADDR
 def test_of_a_large_world_samples_speak_for_all(world: str, rank: str, master: str, breaks: bool) -> None:
     """Where their ranks differ and its size is the number of tasks; else nothing is said of where they meet."""
     assert (kinds.MASTER_DIFFERS in found(LARGE + OWN % (world, rank, master))) == breaks
+
+
+@pytest.mark.parametrize("nodes", [2, 128])
+def test_a_world_has_as_many_ranks_on_a_node_as_its_agent_has_workers(nodes: int) -> None:
+    """Also one that is too large to be looked at rank by rank."""
+    source = HEAD.replace("--nodes=2", "--nodes=%d" % nodes) + LINE % ("--", nodes, "--", 4)
+    (group,) = Trial(source.encode(), {}).state(understood(source.encode())).plan.steps[0].groups
+    assert (group.nodes, group.ranks_per_node, group.world_size, group.declared) == (nodes, 4, 4 * nodes, 4 * nodes)
+    assert group.complete == (nodes == 2)

@@ -6,6 +6,8 @@ from types import SimpleNamespace
 from typing import Any, Optional
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from maple_submit_filter.repair import cost as costs
 from maple_submit_filter.repair import offers as offering
 from maple_submit_filter.repair import witness
@@ -13,11 +15,14 @@ from maple_submit_filter.repair.certainty import NOT_SURE, UNNAMED, named
 from maple_submit_filter.repair.cost import asks_for_less, cost, shells
 from maple_submit_filter.repair.offers import completed
 from maple_submit_filter.repair.search import State, _better, _no_worse
+from maple_submit_filter.request.pbs import select
+from maple_submit_filter.request.slurm import values
 from maple_submit_filter.site.facts import GENERIC_SLURM, Demand, NodeKind
 from maple_submit_filter.types.edits import ArgvEdit, Edit, Fix, Safety, Span
 from maple_submit_filter.types.findings import Finding
 from maple_submit_filter.types.job import Origin, Setting
 from maple_submit_filter.types.launch_plan import Allocation
+from maple_submit_filter.types.text import as_clock
 
 from tests.submit_filter.test_heart import TWO_WORLDS, Trial, edit, understood
 
@@ -254,6 +259,12 @@ def test_of_the_facts_that_advice_rests_on_four_are_named() -> None:
     assert told == NOT_SURE + "node.0 and node.1 and node.2 and node.3"
     for other in (vague._replace(proven=True), vague._replace(help="ask for four"), vague._replace(help="")):
         assert named(other, site, lambda of: set()) == other
+
+
+@given(st.integers(0, 10**7))
+def test_a_clock_is_read_by_both_schedulers_as_it_was_written(seconds: int) -> None:
+    assert values.seconds(as_clock(seconds)) == seconds == select.seconds(as_clock(seconds))
+    assert len(as_clock(seconds)) >= 8
 
 
 def test_words_that_say_how_a_change_came_make_it_no_other() -> None:

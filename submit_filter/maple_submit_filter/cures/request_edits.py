@@ -10,6 +10,7 @@ from ..request.pbs.refusals import BESIDE, CUSTOM, JOB_WIDE, Refusal
 from ..site.facts import Site
 from ..types.edits import Edit, Fix, Safety, Span
 from ..types.job import Job, Setting
+from ..types.text import as_clock
 from .option_edits import restate, say, unsay
 
 CODE = "MPL216"
@@ -171,4 +172,4 @@ def clock(value: bytes) -> Optional[bytes]:
     if sorted(units, key=b"dhms".index) != units or len(set(units)) != len(units):
         return None
     seconds = sum(int(count) * _SECONDS[unit] for (count, _), unit in zip(parts, units))
-    return b"%02d:%02d:%02d" % (seconds // 3600, seconds // 60 % 60, seconds % 60) if seconds else None
+    return as_clock(seconds) if seconds else None

@@ -175,6 +175,11 @@ def number(text: Optional[Text]) -> Optional[int]:
     return int(raw) if raw.isdigit() and len(raw) < 10 else None
 
 
+def as_clock(seconds: int) -> bytes:
+    """Return seconds as both schedulers read them: HH:MM:SS."""
+    return b"%02d:%02d:%02d" % (seconds // 3600, seconds // 60 % 60, seconds % 60)
+
+
 def show(raw: bytes) -> str:
     """Return the bytes as people read them: tokens as <node 0>, <job id>, <unknown>."""
     out = []

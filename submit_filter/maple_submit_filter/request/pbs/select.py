@@ -201,8 +201,3 @@ def size(value: bytes) -> Optional[int]:
 def may_be_size(value: bytes) -> bool:
     """Return whether PBS may take a value for a size; nobody asked it about `1.5gb`."""
     return size(value.replace(b".", b"", 1)) is not None
-
-
-def clock(total: int) -> bytes:
-    """Return seconds as PBS shows them: HH:MM:SS."""
-    return b"%02d:%02d:%02d" % (total // 3600, total // 60 % 60, total % 60)

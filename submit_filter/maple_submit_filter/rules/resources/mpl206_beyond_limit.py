@@ -14,6 +14,7 @@ from ...types.edits import Fix, Safety
 from ...types.findings import Finding, counted
 from ...types.job import Job, Setting
 from ...types.launch_plan import LaunchPlan
+from ...types.text import as_clock
 from .. import rule
 from ..limits import Limit, gpu_count, judged, limit, text
 
@@ -107,7 +108,7 @@ def _time(job: Job, site: Site) -> Optional[Finding]:
     most, wanted = _of_size(job, site, limit(job, site, "max_walltime")), _seconds(job)
     if most is None or not wanted or wanted <= most.most:
         return None
-    shown = "%02d:%02d:%02d" % (most.most // 3600, most.most // 60 % 60, most.most % 60)
+    shown = as_clock(most.most).decode()
     name = "walltime" if is_pbs(job) else "time"
     size = " for %s nodes" % _wanted(job, site) if most.row.sizes else ""
     says = "a time limit of %s, but %s allows at most %s%s" % (text(job.settings, name), most.row.name, shown, size)
@@ -217,7 +218,7 @@ def _moved(
         return None
     values = [(row.selector, name.encode())]
     if seconds:
-        values.append(("walltime" if is_pbs(job) else "time", _clock(seconds)))
+        values.append(("walltime" if is_pbs(job) else "time", as_clock(seconds)))
     if nodes:
         values.append((_nodes_say(job), _fewer(job, nodes)))
     settings = [(job.settings.get(name), value) for name, value in values]
@@ -227,10 +228,6 @@ def _moved(
         return None
     says = " and ".join(option(job, name, value.decode()) for name, value in values)
     return sum(changes[1:], changes[0]).fix(Safety.ASK, says)
-
-
-def _clock(seconds: int) -> bytes:
-    return b"%02d:%02d:%02d" % (seconds // 3600, seconds // 60 % 60, seconds % 60)
 
 
 def _kind_of(row: Limit, number: int = 1) -> str:

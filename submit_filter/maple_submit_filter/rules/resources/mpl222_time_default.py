@@ -10,6 +10,7 @@ from ...types.edits import Fix, Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
+from ...types.text import as_clock
 from .. import rule
 from ..limits import asked, judged, limit
 
@@ -47,6 +48,5 @@ def _the_most(job: Job, site: Site) -> Tuple[Fix, ...]:
     most = limit(job, site, "max_walltime")
     if most is None:
         return ()
-    clock = "%02d:%02d:%02d" % (most.most // 3600, most.most // 60 % 60, most.most % 60)
-    words = ("-l walltime=%s" if job.submission.scheduler == "pbs" else "--time=%s") % clock
+    words = ("-l walltime=%s" if job.submission.scheduler == "pbs" else "--time=%s") % as_clock(most.most).decode()
     return (say(job, words.encode(), "MPL222").fix(Safety.ASK, "%s, the most that %s gives" % (words, most.row.name)),)
