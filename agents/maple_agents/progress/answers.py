@@ -81,8 +81,8 @@ def progress(state: Progress) -> shapes.Steps:
     course, last, total = state.course, state.course.last, state.course.total
     if last is None:
         return {
-            "step": None, "total": None, "fraction": None, "epoch": None, "overall": None, "format": None,
-            "started_at_step": None, "starts": None, "quote": None,
+            "step": None, "total": total.steps if total else None, "fraction": None, "epoch": None,
+            "overall": _overall(state), "format": None, "started_at_step": None, "starts": None, "quote": None,
         }  # fmt: skip
     of_epoch, whole = last.scope == "epoch", course.epochs
     at = last.epoch if last.epoch is not None or whole is None or whole.last is None else whole.last.epoch
@@ -98,16 +98,23 @@ def progress(state: Progress) -> shapes.Steps:
             "step": last.step if of_epoch else None,
             "steps": last.steps if of_epoch else None,
         },
-        "overall": {
-            "step": course.step,
-            "total": total.steps if total else None,
-            "because": total.because if total else None,
-            "quote": quote(total) if total else None,
-        },
+        "overall": _overall(state),
         "format": last.format,
         "started_at_step": course.began,
         "starts": course.starts,
         "quote": quote(last),
+    }
+
+
+def _overall(state: Progress) -> shapes.Overall | None:
+    step, total = state.course.step, state.course.total
+    if state.course.last is None and total is None:
+        return None
+    return {
+        "step": step,
+        "total": total.steps if total else None,
+        "because": total.because if total else None,
+        "quote": quote(total) if total else None,
     }
 
 

@@ -24,7 +24,7 @@ def course(readings: Sequence[Reading], hints: Sequence[Total | Announced] = ())
     lead = leading(heard)
     marks = tuple(mark for reading in clear for mark in reading.marks)
     if lead is None:
-        return Course(marks=marks, ended=_ended(marks, None, clear))
+        return Course(total=_told(clear, hints), marks=marks, ended=_ended(marks, None, clear))
     total = _total(lead, clear, hints)
     runs = _starts(
         _steps(lead, clear), [mark.place for mark in lead.reading.marks if mark.kind in ("start", "resumed")]
@@ -245,6 +245,14 @@ def _total(lead: Series, clear: Sequence[Reading], hints: Sequence[Total | Annou
     if last.scope == "run":
         return next((hint for hint in hints if isinstance(hint, Total)), None)
     return _of_epochs(lead, last, clear, hints)
+
+
+def _told(clear: Sequence[Reading], hints: Sequence[Total | Announced]) -> Total | None:
+    """Return the total of a run that has told no step yet."""
+    told = [total for reading in clear for total in reading.said if total.name == "steps"]
+    if told:
+        return Total(told[-1].value, "told before the first step", told[-1].place, told[-1].text)
+    return next((hint for hint in hints if isinstance(hint, Total)), None)
 
 
 def _counts_other(told: Announced, last: Observation) -> bool:

@@ -74,7 +74,7 @@ def told(found: Progress) -> dict[str, Any]:
     """
     last = found.course.last
     if last is None:
-        return {}
+        return {"total": found.course.total.steps} if found.course.total else {}
     loss = found.course.losses[-1][1] if found.course.losses else None
     total, rate, epoch = found.course.total, throughput(found), steps(found)["epoch"]
     said = {
