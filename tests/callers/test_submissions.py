@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 import tomllib
 
-from tests.callers.test_callers import VENV, plain
+from tests.callers.test_callers import CALLERS, VENV, plain
 
 HERE = Path(__file__).parent
 CALLS = tomllib.loads((HERE / "calls.toml").read_text())["call"]
@@ -160,3 +160,22 @@ def test_a_heterogeneous_job_is_left_alone_and_that_is_said(tmp_path: Path) -> N
     words = [sys.executable, "-P", "-c", code, "check", "--site", "generic-slurm", str(script)]
     said = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert "left alone: a heterogeneous job" in said.stdout and "MPL" not in said.stdout
+
+
+def test_the_page_names_every_caller_with_the_release_that_is_tried() -> None:
+    """docs/callers.md: a row for each, and none for another; how it was tried is what these tests do."""
+    page = (HERE.parents[1] / "docs/callers.md").read_text("utf-8")
+    rows = dict(re.findall(r"(?m)^\| ([^|]+?) \| ([\w.]+) \|.*$", page))
+    tried = {
+        name: how.split(",")[0].split(":")[0] for name, how in re.findall(r"(?m)^\| ([^|]+?) \|.*\| ([^|]+) \|$", page)
+    }
+    asked = dict(re.findall(r"(?m)^([\w-]+)(?:\[\w+\])?==([\w.]+)$", (HERE / "requirements.txt").read_text("utf-8")))
+    recorded = {call["caller"].split(",")[0]: call["release"].split(" ")[-1] for call in CALLS}
+    for name, how in tried.items():
+        if how in ("lab", "code"):
+            assert rows[name] in asked.values(), name
+    assert {name.split(" (")[0] for name, how in tried.items() if how == "call"} == set(recorded)
+    assert all(rows[name] == recorded[name.split(" (")[0]] for name, how in tried.items() if how == "call")
+    assert sum(how == "lab" for how in tried.values()) == len(CALLERS)
+    own = {name.partition("-")[0] for name in OWN} - {name.lower() for name in recorded}
+    assert sum(how == "code" for how in tried.values()) == len(own)

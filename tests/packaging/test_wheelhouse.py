@@ -70,7 +70,12 @@ def test_the_wheel_holds_all_that_it_needs(wheelhouse: Path) -> None:
         held = {name.partition(".data/data/share/")[2] for name in archive.namelist()}
     tracked = ran(["git", "ls-files", "templates", "site_configs"], cwd=ROOT).split()
     assert {"maple/" + path for path in tracked} <= held
-    assert {"maple/front/front", "maple/systemd/maple-daemon.service", "maple/slurm/job_ended"} <= held
+    assert {
+        "maple/front/front",
+        "maple/systemd/maple-daemon.service",
+        "maple/slurm/job_ended",
+        "maple/ondemand/maple/bin/python",
+    } <= held
     assert {"man/man1/maple-check.1", "bash-completion/completions/maple", "doc/maple/administration.md"} <= held
 
 
