@@ -33,7 +33,7 @@ GENERATED = {  # in place of what is linked to in the checkout
     "site_configs/README.md": "clusters.md",
 }
 REFERENCE = {
-    "For administrators": ("administration", "sites", "slurm-hooks"),
+    "For administrators": ("administration", "sites", "slurm-hooks", "callers"),
     "How it behaves": ("progress", "mapping", "scheduling", "schedulers", "verify", "mini-apps", "labs"),
     "For programs": ("json", "front", "templates", "knowledge"),
     "How it is built": ("architecture",),
