@@ -142,3 +142,22 @@ def test_a_paradigm_is_said_only_where_something_proves_it(line: bytes, paradigm
     """The launcher, the arguments or a configuration prove it; torchrun alone may start any."""
     head = b"#!/bin/bash\n#SBATCH -N 1\n#SBATCH --gpus-per-node=4\n"
     assert read(head + line + b"\n").slots.text("paradigm") == paradigm
+
+
+@pytest.mark.parametrize(
+    ("request_", "nodes", "gpus"),
+    [
+        (b"#PBS -l select=2:ncpus=16:ngpus=4", 2, 4),
+        (b"#PBS -l select=1:ncpus=8:ngpus=2+3:ncpus=16:ngpus=2", 4, 2),
+        (b"#PBS -l select=8:ncpus=8:ngpus=1", None, None),  # a rank's GPU, and several ranks to a node
+        (b"#PBS -l select=2:ncpus=16:ngpus=4\n#PBS -l place=pack", 1, 8),
+        (b"#PBS -l select=1:ngpus=4+1:ngpus=2", None, None),  # unlike nodes
+        (b"#PBS -l select=4:ncpus=16", None, None),
+    ],
+)
+def test_chunks_of_several_gpus_are_nodes_where_no_site_says_more(
+    request_: bytes, nodes: int | None, gpus: int | None
+) -> None:
+    """OpenPBS may put several chunks on one host; who asks for chunks of GPUs means a host by each."""
+    slots = read(b"#!/bin/bash\n" + request_ + b"\ncd $PBS_O_WORKDIR\nmpirun python train.py\n").slots
+    assert (slots.number("nodes"), slots.number("gpus_per_node")) == (nodes, gpus)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from maple_submit_filter.answer.decision import examined
 from maple_submit_filter.launchers.registry import AGENTS
+from maple_submit_filter.play.pbs_allocation import chunks_of
 from maple_submit_filter.request.slurm.values import seconds
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.job import Job, Read, Setting, Settings, line_of
@@ -82,13 +83,30 @@ def _of_layout(job: Job, plan: LaunchPlan) -> Iterator[Slot]:
     setting = next(
         (setting for setting in map(job.settings.get, _NODES[job.submission.scheduler]) if setting is not None), None
     )
-    if setting is not None and given.nodes:
-        yield Slot("nodes", given.nodes, _place(setting))
-    if given.gpus_per_node and _asks_gpus(job) is not None:
-        yield Slot("gpus_per_node", given.gpus_per_node, _place(_asks_gpus(job)))
+    chunks, of_chunk = _chunks(job) if given.nodes is None else (None, None)
+    nodes, gpus = given.nodes or chunks, given.gpus_per_node or of_chunk
+    if setting is not None and nodes:
+        yield Slot("nodes", nodes, _place(setting))
+    if gpus and _asks_gpus(job) is not None:
+        yield Slot("gpus_per_node", gpus, _place(_asks_gpus(job)))
     kinds = {kind.name for kind in given.node_kinds}
     if len(kinds) == 1 and setting is not None:
         yield Slot("gpu", kinds.pop(), Origin("derived", "the partition, queue or constraint"))
+
+
+def _chunks(job: Job) -> tuple[int | None, int | None]:
+    """Return the chunks of a PBS job and the GPUs of each: where a site is not known several may share a node.
+
+    Who asks for chunks of several GPUs means a node by each, and another cluster is asked for as many. One GPU may be a
+    rank's, of which a node takes many, and chunks that are packed share a host.
+    """
+    chunks = chunks_of(job.settings) if job.submission.scheduler == "pbs" else ()
+    gpus = {chunk.value(b"ngpus") for chunk in chunks}
+    count = next(iter(gpus)) if len(gpus) == 1 else None
+    packed = b"pack" in (job.settings.value("place") or b"").split(b":")
+    if count is None or not count.isdigit() or int(count) < 2 or packed:
+        return None, None
+    return sum(chunk.count for chunk in chunks), int(count)
 
 
 def _asks_gpus(job: Job) -> Setting | None:
