@@ -293,6 +293,18 @@ def _all_drawn(ports: Sequence[Optional[Text]]) -> bool:
     return len(raws) == len(ports) > 1 and all(raw.startswith(b"\0task:") for raw in raws)
 
 
+def _said_apart(starts: Sequence[Start]) -> bool:
+    """Return whether processes of one world, each of another rank, are told different ports."""
+    ports = [start.environment.get(b"MASTER_PORT") for start in starts]
+    ranks = [number_in(start, b"RANK") for start in starts]
+    sizes = {number_in(start, b"WORLD_SIZE") for start in starts}
+    size = next(iter(sizes)) if len(sizes) == 1 else None
+    one_world = size is not None and len(starts) <= size and len(set(ranks)) == len(ranks)
+    if not one_world or not all(rank is not None and size is not None and rank < size for rank in ranks):
+        return False
+    return len({port.raw for port in ports if port is not None and port.raw.isdigit()}) > 1
+
+
 def _master_breaches(
     starts: Sequence[Start], numbers: Dict[str, Optional[int]], texts: Dict[str, Text]
 ) -> List[Breach]:
@@ -304,6 +316,8 @@ def _master_breaches(
     lost = tuple(name for name in starts[0].dropped if name == b"MASTER_PORT" and name in starts[0].missing)
     if lost:
         return [Breach(breach_kinds.MASTER_EMPTY, numbers, texts, lost)]
+    if _said_apart(starts):
+        return [Breach(breach_kinds.PORT_DIFFERS, numbers, texts)]
     if None in nodes or len(nodes) < 2 or any(master is None or not master.known for master in masters):
         return []
     if all(is_local(master) for master in masters):
