@@ -20,8 +20,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: torchrun --nnodes=2 ... train.py --backend gloo, and nothing more, on Delta
     Right: export GLOO_SOCKET_IFNAME=hsn0
-    Why:   the ranks meet over the management network, slowly or not at all. Maple only reports it, where the site
-           file names the interface.
+    Why:   the ranks meet over the management network, slowly or not at all. Maple speaks where the site file names the
+           interface, and only reports it: the line is to be a new one of the script, and no line is ever added.
     """
     if not site.interface or any(name in job.source or name in job.submission.environment for name in _NAMES):
         return

@@ -80,14 +80,14 @@ def said_of(link: Link, site: Site) -> Optional[LauncherFact]:
 def _finding(step: Step, index: int, link: Link, fact: LauncherFact, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     brought = foreign(fact.name.encode(), link.around) or b"PATH" in plan.assigned
     proven = judged(job, site) and not step.maybe and not brought
-    fix = _replaced(step, index, link, job.source, site) if proven else None
+    fix = replaced(step, index, link, job.source, site) if proven else None
     there = [launcher_fact.name for launcher_fact in site.launchers if launcher_fact.state == "preferred"]
     return Finding("MPL307", "%s is not available at this site" % fact.name, link.name_span or step.span, proven,
                    fixes=(fix,) if fix is not None else (),
                    help="use %s, the launcher here" % there[0] if there else "", site_fact=fact.key)  # fmt: skip
 
 
-def _replaced(step: Step, index: int, link: Link, source: bytes, site: Site) -> Optional[Fix]:
+def replaced(step: Step, index: int, link: Link, source: bytes, site: Site) -> Optional[Fix]:
     """Return the fix by the template whose slots are those of this line, the site's preferred launcher first."""
     inner = step.links[index + 1].name if index + 1 < len(step.links) else "python"
     span = _own_words(link)

@@ -6,11 +6,12 @@ from typing import Iterator
 
 from ...launchers.registry import foreign
 from ...site.facts import Site
+from ...types.edits import Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
-from .mpl307_absent_launcher import said_of
+from .mpl307_absent_launcher import replaced, said_of
 
 
 @rule("MPL308", "the site advises against this launcher")
@@ -19,11 +20,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: mpirun -np 8 python train.py, on Lonestar6
     Right: ibrun python train.py
-    Why:   the site's pages say which launcher its fabric and scheduler were set up for. Maple only reports it.
+    Why:   the site's pages say which launcher its fabric and scheduler were set up for. Where a launch template of the
+           site has the same numbers its words are offered; the line may run as it stands, so it is not changed unasked.
     """
     reported = set()
     for step in plan.steps:
-        for link in step.links:
+        for index, link in enumerate(step.links):
             fact = said_of(link, site)
             if (
                 fact is None
@@ -35,5 +37,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             reported.add(fact.name)
             there = [launcher_fact.name for launcher_fact in site.launchers if launcher_fact.state == "preferred"]
             better = "use %s, the launcher of this site" % there[0] if there else ""
+            fix = replaced(step, index, link, job.source, site) if not step.maybe else None
+            own = fix is None or fix.edits[0].new.split()[0] != fact.name.encode()
             yield Finding("MPL308", "the site advises against %s" % fact.name, link.name_span or step.span,
+                          fixes=(fix._replace(safety=Safety.ASK),) if fix is not None and own else (),
                           help=fact.says or better, site_fact=fact.key)  # fmt: skip
