@@ -25,10 +25,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: ##SBATCH --image=nersc/pytorch:25.02.01 ... srun shifter python train.py (a comment, by its second mark)
     Wrong: #SBATCH --image=nersc/pytorch:25.02.01 ... srun python train.py, and no module that has torch
+    Wrong: srun --container-mounts=/data:/data python train.py, and no --container-image
     Right: #SBATCH --image=nersc/pytorch:25.02.01 ... srun shifter python train.py
     Why:   it ends at once: no image specified. `maple check` has the directive read that is a comment; at submission
            Maple only reports it, for a variable of the submitter may name the image.
     """
+    yield from _mounts_alone(plan, job)
     if "image" in site.plugin_options and re.search(rb"(?m)^#SBATCH[ \t]+(?:.*[ \t])?--image\b", job.source):
         yield from _unused(plan, job)
     match = _RUNS.search(job.source) if b"shifter" in job.source else None
@@ -37,6 +39,24 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     fix = _read_again(job.source)
     yield Finding(CODE, "shifter is told no image", Span(*match.span(1)), fixes=(fix,) if fix is not None else (),
                   help="name it: #SBATCH --image=NAME, or shifter --image=NAME")  # fmt: skip
+
+
+def _mounts_alone(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """Yield that srun is told of a container's mounts and of no image: pyxis takes no notice of them then."""
+    for step in plan.steps:
+        link = step.links[0] if step.links and step.links[0].name == "srun" else None
+        inner = [option for option in link.options if option.name.startswith("container-")] if link is not None else []
+        told = {"container", "container-image", "container-name"}
+        if link is None or not inner or step.maybe or _told(job) or told & {option.name for option in link.options}:
+            continue
+        yield Finding(CODE, "--%s is said, and no image" % inner[0].name, inner[0].span or step.span,
+                      help="--container-image=NAME, or the one of --container-name")  # fmt: skip
+        return
+
+
+def _told(job: Job) -> bool:
+    names = ("container", "container-image", "container-name")
+    return any(name in job.settings for name in names) or b"CONTAINER_IMAGE" in job.source.upper().replace(b"-", b"_")
 
 
 _RUNNERS = re.compile(rb"(?m)^(?![ \t]*#).*?(?<![\w-])(?:shifter|podman-hpc|shifterimg)(?![\w-])")

@@ -20,11 +20,11 @@ from ..limits import judged
 _WHOSE = {
     b"jsrun": ("LSF", ()), b"lrun": ("LSF", ()), b"blaunch": ("LSF", ()), b"qrsh": ("Grid Engine", ()),
     b"aprun": ("Cray's ALPS", ("pbs",)), b"runjob": ("Blue Gene", ()), b"poe": ("IBM's Parallel Environment", ()),
-    b"pbsdsh": ("PBS", ("pbs",)), b"pbs_tmrsh": ("PBS", ("pbs",)),
+    b"srun": ("Slurm", ("slurm",)), b"pbsdsh": ("PBS", ("pbs",)), b"pbs_tmrsh": ("PBS", ("pbs",)),
 }  # fmt: skip
 # At the begin of a line: what stands indented may be one of the ways of a script for several clusters.
 _STARTED = (
-    rb"(?m)^(?:time[ \t]+|exec[ \t]+|nohup[ \t]+)?(jsrun|lrun|blaunch|qrsh|aprun|runjob|poe|pbsdsh|pbs_tmrsh)[ \t]"
+    rb"(?m)^(?:time[ \t]+|exec[ \t]+|nohup[ \t]+)?(srun|jsrun|lrun|blaunch|qrsh|aprun|runjob|poe|pbsdsh|pbs_tmrsh)[ \t]"
 )
 
 
@@ -53,7 +53,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _of_other_schedulers(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """Yield that a command starts what only another scheduler's jobs can start."""
-    if not site.launchers or not any(word in job.source for word in _WHOSE):
+    if not any(word in job.source for word in _WHOSE):
         return
     named = {launcher_fact.name.encode() for launcher_fact in site.launchers}
     for match in re.finditer(_STARTED, job.source):
@@ -62,6 +62,8 @@ def _of_other_schedulers(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Fin
         brought = re.search(
             rb"(?:command -v|which|type|hash|alias)[ \t]+%s\b|\b%s[ \t]*\(\)" % (word, word), job.source
         )
+        if not site.launchers and word != b"srun":
+            continue  # nobody has described the cluster
         if word not in named and job.submission.scheduler not in unless and not brought:
             there = [launcher_fact.name for launcher_fact in site.launchers if launcher_fact.state == "preferred"]
             instead = there[0] if there else "mpiexec" if job.submission.scheduler == "pbs" else "srun"

@@ -27,22 +27,69 @@ _NAMES = (b"\0host:", b"\0addr:", b"\0name:")
 _COUNTED = re.compile(rb"(?:[\w.-]+:)+(\d+)(?:\(\S*\))?|(\d+)\(x\d+\)")  # a100:4, and 4(x2) as Slurm counts
 
 
+# The words that an option takes: torch 2.13, accelerate 1.15 and deepspeed 0.18 by their parsers, srun by srun(1).
+CHOICES: Mapping[str, Mapping[str, str]] = {
+    "torchrun": {"rdzv-backend": "static c10d etcd etcd-v2", "start-method": "spawn fork forkserver"},
+    "accelerate": {
+        "rdzv-backend": "static c10d etcd etcd-v2",
+        "mixed-precision": "no fp16 bf16 fp8",
+        "zero-stage": "0 1 2 3",
+        "deepspeed-multinode-launcher": "standard pdsh openmpi mvapich mpich slurm nossh impi",
+        "offload-optimizer-device": "none cpu nvme",
+        "offload-param-device": "none cpu nvme",
+    },
+    "deepspeed": {"launcher": "pdsh openmpi mvapich mpich impi slurm"},
+    "srun": {
+        "mpi": "none pmi2 pmix pmix_v1 pmix_v2 pmix_v3 pmix_v4 pmix_v5 cray_shasta list pmi1 hpe_shasta openmpi",
+        "kill-on-bad-exit": "0 1",
+        "wait-all-nodes": "0 1",
+    },
+}
+_ADDRESSES = ("rdzv-endpoint", "master-addr", "main-process-ip")
+_UNEXPANDED = re.compile(rb"\$[A-Za-z_{(]|`")
+
+
 @rule("MPL320", "a launcher's option gets a value that it refuses")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """Launchers take numbers where they count, and some variables of the scheduler hold more than a number.
 
     Wrong: #SBATCH --gpus-per-node=a100:4 ... torchrun --nproc-per-node=$SLURM_GPUS_PER_NODE (it is a100:4)
     Wrong: torchrun --nnodes=$SLURM_JOB_NODELIST, or --nproc-per-node=$SLURM_TASKS_PER_NODE (it is 4(x2))
+    Wrong: torchrun --rdzv_backend=nccl; accelerate launch --mixed_precision=float16; srun --mpi=mpich
+    Wrong: torchrun --rdzv_endpoint='$MASTER_ADDR:29500': between single quotes nothing is expanded
+    Wrong: torchrun --master_addr=$PBS_NODEFILE, which is a file
     Right: torchrun --nnodes=$SLURM_NNODES --nproc-per-node=4
     Why:   each launcher ends at once: error: argument --nnodes: invalid value, or: Unsupported nproc_per_node value.
     """
     for step in plan.steps:
+        if not step.maybe:
+            yield from _of_no_kind(step)
         agent = AGENTS.get(step.links[-1].name) if step.links and not step.maybe else None
         kinds = _kinds(agent) if agent is not None else None
         for option in step.links[-1].options if kinds else ():
             finding = _finding(step, option, kinds, plan, job) if kinds else None
             if finding is not None:
                 yield finding
+
+
+def _of_no_kind(step: Step) -> Iterator[Finding]:
+    """Yield of values that are none of an option's few words, or that a shell was to expand and none does."""
+    for link in step.links:
+        for option in link.options if link.name in CHOICES else ():
+            value = option.value
+            if value is None or not value.raw or value.open:
+                continue
+            shown, words = value.raw.decode("utf-8", "replace"), CHOICES[link.name].get(option.name, "").split()
+            at = option.value_span or option.span or link.name_span or step.span
+            if value.literal and words and value.raw.lower().split(b",")[0].decode("utf-8", "replace") not in words:
+                yield Finding(CODE, "%s is no value of --%s that %s has" % (shown, option.name, link.name), at,
+                              help="it takes %s" % ", ".join(words))  # fmt: skip
+            elif option.name in _ADDRESSES and _UNEXPANDED.match(value.raw):
+                yield Finding(CODE, "--%s is %s as it is written: nothing expands it" % (option.name, shown), at,
+                              help="double quotes, in which the shell expands it")  # fmt: skip
+            elif option.name in _ADDRESSES and value.raw.startswith((b"\0nodefile", b"/")):
+                yield Finding(CODE, "--%s is the name of a file, and no host" % option.name, at,
+                              help="its first line is a host: $(head -n 1 $PBS_NODEFILE)")  # fmt: skip
 
 
 def _finding(

@@ -16,6 +16,7 @@ from .. import rule
 _WORD = re.compile(rb'(?<=[ \t])"(\$\{\w+\}|\$\w+)"(?=[ \t\n;|&>]|$)')
 _READ_AGAIN = re.compile(rb"[\"'\\`$*?\[<>|&;(){}~]")  # what splitting would not do as the writer of the value meant
 _OPTIONS = re.compile(rb"--?[A-Za-z][\w.-]*(?:[ =]\S+)?[ ]+(?:\S+[ ]+)*?--?[A-Za-z]")
+_SEVERAL = re.compile(rb"=\([^)]*(?<=[\s(])--?[A-Za-z][^)]*[\s][^)\s]")
 _STRINGS = (b"-c", b"eval", b"sh", b"bash")  # what takes a whole line as one word
 _PYTHON = re.compile(rb"python[\d.]*")
 
@@ -26,12 +27,14 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: CMD="torchrun --nnodes=2 train.py" ... srun "$CMD"
     Wrong: ARGS="--epochs 90 --lr 0.1" ... torchrun train.py "$ARGS"
+    Wrong: ARGS=(--epochs 90 --lr 0.1) ... torchrun train.py $ARGS, which is its first word alone
     Right: CMD="torchrun --nnodes=2 train.py" ... srun $CMD
     Right: CMD=(torchrun --nnodes=2 train.py) ... srun "${CMD[@]}"
     Why:   srun says: execve(): torchrun --nnodes=2 train.py: No such file or directory, and nothing starts. A program
            gets all of its options as one: error: unrecognized arguments: --epochs 90 --lr 0.1; that is only reported,
            for a program may split them. What stands behind an option (--extra "$ARGS") is its value.
     """
+    yield from _first_of_array(plan, job)
     names = registry()
     for step in plan.steps:
         yield from _options_in_one(step, job)
@@ -46,6 +49,23 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             )
             yield Finding("MPL321", says, step.span, True, fixes=_unquoted(step, program, job),
                           help="leave out the quotes, or start it with bash -c")  # fmt: skip
+
+
+def _first_of_array(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """Yield that of an array of options only the first word is taken."""
+    for name, spans in plan.assigned.items():
+        texts = [job.source[span.start : span.end] for span in spans]
+        if not all(re.match(rb"\w+\+?=\(", text) for text in texts) or not any(map(_SEVERAL.search, texts)):
+            continue
+        used = re.compile(rb"(?<!\\)\$(?:%s(?![\w\[])|\{%s\})" % (name, name))
+        for step in plan.steps:
+            match = used.search(job.source[: step.span.end], step.span.start)
+            if match is not None:
+                edit = Edit(Span(*match.span()), b"${%s[@]}" % name, "MPL321")
+                yield Finding("MPL321", "%s is an array, of which this is the first word" % name.decode(),
+                              Span(*match.span()), fixes=(Fix((edit,), Safety.ASK, "all of its words"),),
+                              help='"${%s[@]}" is all of it' % name.decode())  # fmt: skip
+                return
 
 
 def _options_in_one(step: Step, job: Job) -> Iterator[Finding]:

@@ -16,6 +16,9 @@ _SHELL = rb"#![ \t]*(?:\S*/)?(?:env[ \t]+)?(?:bash|sh)\b"
 _TEST = (  # expressions are made where there is something to look for
     rb"(?m)^(?![ \t]*#)[^\n#]*?(?<![\w\[$])\[[ \t]+[^\[\]\n;]*?[^\s\]](\])(?=[ \t]*(?:;|&&|\|\||$))"
 )
+_EXPORTED = (
+    rb"(?m)^[ \t]*export[ \t]+(?:[A-Za-z_]\w*=[^\s;&|#\"'$`(]*[ \t]+)+(\d[\w.,:]*|=\S*|-[A-Za-z-]\S*)(?=[\s;&|])"
+)
 _CALLED = rb"\$\(([A-Z][A-Z0-9_]*)\)"
 
 
@@ -27,6 +30,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: if [ $SLURM_NNODES -gt 1 ]; then
     Wrong: --master_addr=$(MASTER_ADDR), which is make's way to name a variable
     Right: --master_addr=${MASTER_ADDR}
+    Wrong: export CUDA_VISIBLE_DEVICES=0 1 2 3, of which each word is a name for export
+    Right: export CUDA_VISIBLE_DEVICES=0,1,2,3
     Why:   bash says: syntax error: unexpected end of file; [: missing `]'; MASTER_ADDR: command not found. `maple
            check` shows the change where there is one; at submission Maple only reports it.
     """
@@ -44,6 +49,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             yield Finding("MPL119", "$(%s) runs a command of this name" % name.decode(), Span(*match.span()),
                           fixes=_braces(name, job.source), help="a variable is ${%s}" % name.decode())  # fmt: skip
             return
+    named = re.search(_EXPORTED, job.source) if b"export " in job.source else None
+    if named is not None and plan.steps:
+        yield Finding("MPL119", "export takes %s for a name, and the value ends before it" % named.group(1).decode(),
+                      Span(*named.span(1)), help="quotes around a value with blanks")  # fmt: skip
+        return
     unclosed = _unclosed(plan) if not plan.steps else None
     if unclosed is not None and re.match(_SHELL, job.source) and not _parses(job.source):
         line, why = unclosed

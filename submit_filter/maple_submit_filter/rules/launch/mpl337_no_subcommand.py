@@ -1,0 +1,58 @@
+"""Commands that do what the word behind them says, without that word."""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, FrozenSet, Iterator
+
+from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
+from ...types.findings import Finding
+from ...types.job import Job, in_comment
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+
+CODE = "MPL337"
+_OF_IMAGES = frozenset(
+    b"exec run shell instance build pull push cache capability config delete help inspect key keyserver overlay "
+    b"plugin registry remote search sif sign test verify version oci checkpoint".split()
+)
+# What each takes, and which is meant where a program, or an image, stands in its place.
+_TAKEN: Dict[bytes, FrozenSet[bytes]] = {
+    b"accelerate": frozenset(
+        b"launch config env estimate-memory merge-weights migrate-config test to-fsdp2 tpu-config".split()
+    ),
+    b"apptainer": _OF_IMAGES,
+    b"singularity": _OF_IMAGES | frozenset(b"image.import image.create image.export bootstrap create".split()),
+}
+_MEANT = {b"accelerate": b"launch", b"apptainer": b"exec", b"singularity": b"exec"}
+_CALLED = (
+    rb"(?m)(?:^|[;&|(][ \t]*|(?<=[ \t]))(?P<name>accelerate|apptainer|singularity)"
+    rb"(?P<flags>(?:[ \t]+--?[A-Za-z][\w-]*(?:=\S+|[ \t]+\d+)?)*)[ \t]+(?P<word>[\w./$][^\s;&|]*)"
+)
+_PROGRAM = rb"(?i)\S+\.(?:py|sif|simg|img)\Z|docker://\S+|\$\{?\w*(?:SIF|IMG|IMAGE|CONTAINER)\w*\}?\Z"
+_NO_CALL = (b"load", b"add", b"install", b"echo", b"-p", b"module", b"ml", b"which", b"-v")
+
+
+@rule(CODE, "a command without the word that says what to do")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """accelerate, apptainer and singularity begin with a command of theirs.
+
+    Wrong: accelerate --num_processes 4 train.py; apptainer --nv image.sif python train.py
+    Right: accelerate launch --num_processes 4 train.py; apptainer exec --nv image.sif python train.py
+    Why:   they say: invalid choice, or: unknown command, and nothing starts. Said where a program or an image stands in
+           its place; `maple check` shows the change.
+    """
+    for match in re.finditer(_CALLED, job.source) if any(name in job.source for name in _TAKEN) else ():
+        name, word = match.group("name"), match.group("word").strip(b"\"'")
+        if word in _TAKEN[name] or not re.match(_PROGRAM, word) or in_comment(job.source, match.start("name")):
+            continue
+        before = job.source[: match.start("name")].rpartition(b"\n")[2].split()
+        if before and before[-1] in _NO_CALL:
+            continue
+        shown, own = name.decode(), _MEANT[name]
+        edit = Edit(Span(match.end("name"), match.end("name")), b" " + own, CODE)
+        yield Finding(CODE, "%s is not told what to do with %s" % (shown, word.decode("utf-8", "replace")),
+                      Span(*match.span("name")), help="%s %s" % (shown, own.decode()),
+                      fixes=(Fix((edit,), Safety.ASK, "%s %s" % (shown, own.decode())),))  # fmt: skip
+        return
