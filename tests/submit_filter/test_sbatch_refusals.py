@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from maple_submit_filter.request.slurm import options
+from maple_submit_filter.request.slurm.forms import of_another_form
 from maple_submit_filter.rules.resources.mpl217_value_refused import COUNTS, refusals
 from maple_submit_filter.types.job import Origin, Setting
 
@@ -16,14 +17,19 @@ EVERY = [word.split("/")[0] for word in options._VALUES.split() if word not in (
 VALUES = (b"<n>", b"{nodes}", b"YOUR_ACCOUNT", b"4", b"four", b"0", b"-1", b"4G", b"4GB", b"1-4", b"4-1", b"a,b",
           b"1:00", b"48:00",
           b"1-2:3:4:5", b"2h", b"24:00:00", b"1.5", b"4,", b"gpu:4", b"closest", b"all", b"none", b"TERM@120",
-          b"B:USR1@60", b"append", b"END,FAIL", b"+4", b"2k", b"1-12", b"1-12:30", b"UNLIMITED")  # fmt: skip
+          b"B:USR1@60", b"append", b"END,FAIL", b"+4", b"2k", b"1-12", b"1-12:30", b"UNLIMITED",
+          b"2#two", b"4;", b"50%", b"16 GB", b"USR1-300", b"now+1hour", b"tomorrow", b"cores", b"verbose",
+          b"block:cyclic",
+          b"afterok:12", b"energy,task", b"yes", b"SIGUSR2@90", b"multithread")  # fmt: skip
 OPTIONS = ("nodes", "ntasks", "ntasks-per-node", "cpus-per-task", "cpus-per-gpu", "ntasks-per-gpu", "mem",
            "mem-per-cpu", "mem-per-gpu", "time", "time-min")  # fmt: skip
 
 
 def said_of(name: str, value: bytes) -> list[str]:
     """Return what Maple believes that sbatch says of one value."""
-    return [said for _, said in refusals([Setting(name, value, Origin("argv", argv_index=1, argv_count=1))])]
+    setting = Setting(name, value, Origin("argv", argv_index=1, argv_count=1))
+    form = of_another_form(setting)
+    return [said for _, said in refusals([setting])] or ([form.says] if form is not None else [])
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -33,6 +33,34 @@ SHAPES = (
 )
 
 
+_TOGETHER = "a limit of all jobs that a user runs at once, which one submission cannot break"
+# Why no rule reads a field that nothing else reads either.
+REASONS: Mapping[str, str] = {
+    "family": "for people: what clusters are built alike; each has its own facts",
+    "scheduler.os": "for people: no rule depends on it, glibc and drivers are asked of the node",
+    "detection.ambiguous_host_patterns": "kept so that nobody proposes them: they name two clusters",
+    "detection.login_hosts": "for people: a job is recognised by its variables and its nodes",
+    "detection.host_examples": "what the patterns were tried on",
+    "node.*.cpu": "for people: cores and threads are fields of their own",
+    "node.*.gpu_cpu_map": "for people: gpu_cores says it in numbers",
+    "gpu_request.forms": "for people: gpu_request.form is the one that is written",
+    "launcher.*.options[].flag": "for people: the launcher's own table is read, and refusals name what a site forbids",
+    "launcher.*.options[].means": "for people: as its flag",
+    "ranks.mpi": "for people: launcher.*.implementation decides",
+    "network.fabric": "for people: interfaces and variables are fields of their own",
+    "proxy.ftp": "no training needs ftp",
+    "proxy.no_proxy": "written beside the proxies by modules of the site",
+    "rejection[].trigger": "for people: demand, refusal and limits say it so that a rule can judge",
+    "rejection[].partial": "for people: whether the text is whole",
+    "rejection[].followed_by": "for people: what is printed behind the text",
+    "conflict[].topic": "for people: where sources disagree, nothing is proven",
+    "sources.*.date": "for people: how old a page was when it was read",
+    **{"%s.*.max_cores" % place: "said of partitions without GPUs only" for place in ("partition", "qos", "queue")},
+    **{"%s.*.max_running_jobs" % place: _TOGETHER for place in ("partition", "qos", "queue")},
+    **{"%s.*.charge" % place: "for people: what a job costs is no mistake" for place in ("partition", "qos", "queue")},
+}
+
+
 class Use(NamedTuple):
     """A field by its key in the file, the facts that carry it to the submit path, and what reads it."""
 
@@ -48,11 +76,11 @@ def uses() -> list[Use]:
 
 
 def lines() -> Iterator[str]:
-    """Yield the table as people read it; a field that nothing reads says so."""
+    """Yield the table as people read it; a field that nothing reads says so, and why."""
     rows = [(use.field, " ".join(use.rules) or "-", " ".join(use.others) or "-") for use in uses()]
     first = max(len(row[0]) for row in rows)
     for field, rules, others in [("field", "rules", "else"), *rows]:
-        nobody = "   nothing reads it" if (rules, others) == ("-", "-") else ""
+        nobody = "   nothing reads it: %s" % REASONS.get(field, "?") if (rules, others) == ("-", "-") else ""
         yield "%-*s  %s  %s%s" % (first, field, rules, others, nobody)
 
 

@@ -26,6 +26,7 @@ class NodeKind(NamedTuple):
     threads_per_core: Optional[int] = None
     memory_gib: Optional[int] = None  # the most that a job can ask for
     features: Tuple[str, ...] = ()  # what `--constraint` selects; () unknown
+    not_mounted: Tuple[str, ...] = ()  # folders that are not mounted there
     cpus: Optional[int] = None  # what all tasks there have together unless threads or core specialization are said
     memory_installed_gib: Optional[int] = None  # all that is in the node, where that is more and known
 
@@ -58,6 +59,7 @@ class Partition(NamedTuple):
     gpus_multiple: Optional[int] = None  # the GPUs of a node are given in multiples of this
     sizes: Tuple[SizeBin, ...] = ()
     cpus_with_gpus: Optional[bool] = None  # CPUs come with the GPUs that are asked for
+    max_jobs: Optional[int] = None  # of one user that may be submitted; each task of an array is one
     account_ending: str = ""  # of the accounts that may be charged here, and of no others; "" unknown
 
 

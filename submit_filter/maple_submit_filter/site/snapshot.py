@@ -101,6 +101,7 @@ _SHAPES: Dict[Any, Dict[str, Check]] = {
         features=_texts,
         cpus=_maybe_count,
         memory_installed_gib=_maybe_count,
+        not_mounted=_texts,
     ),
     Partition: _shape(
         Partition,
@@ -117,6 +118,7 @@ _SHAPES: Dict[Any, Dict[str, Check]] = {
         sizes=_list(_of(SizeBin)),
         gpus_multiple=_maybe_count,
         cpus_with_gpus=_maybe_flag,
+        max_jobs=_maybe_count,
     ),
     SizeBin: _shape(SizeBin, min_nodes=_count, max_nodes=_count, max_walltime=_count),
     Demand: _shape(Demand, options=_texts, values=_texts, except_values=_texts),

@@ -80,6 +80,7 @@ def _kind(file: SiteFile, name: str, node: Node) -> NodeKind:
         features=tuple(node.features),
         cpus=_cpus(node) if node.sure else None,
         memory_installed_gib=node.memory_gib if node.sure else None,
+        not_mounted=tuple(node.not_mounted) if node.sure else (),
     )
 
 
@@ -108,6 +109,7 @@ def _partition(file: SiteFile, selector: str, name: str, table: PartitionTable) 
         gpus_multiple=table.gpus_multiple,
         cpus_with_gpus=table.cpus_with_gpus,
         account_ending=table.account_ending,
+        max_jobs=table.max_submitted_jobs,
         sizes=tuple(
             SizeBin(size_bin.min_nodes, size_bin.max_nodes, of_clock(size_bin.max_walltime) or 0)
             for size_bin in table.size_bins

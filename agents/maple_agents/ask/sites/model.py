@@ -105,6 +105,7 @@ class Node(Fact):
     *gpu_cores*: the cores near each device, from device 0 on: "48-63".
     *numa_cores*: the cores of each NUMA domain, from domain 0 on; *reserved_cores*: cores that no job gets.
     *gpu_nics*: the number of the network port beside each device, from device 0 on.
+    *not_mounted*: folders of the cluster that are not mounted there: "/lustre/scratch".
     *gpu_domain*: devices that are joined by links of their own, where these join less, or more, than a node.
     """
 
@@ -130,6 +131,7 @@ class Node(Fact):
     reserved_cores: Cores | Literal[""] = ""
     gpu_nics: list[Annotated[int, Field(ge=0)]] = []
     gpu_domain: Count | None = None
+    not_mounted: list[Annotated[str, Field(pattern=r"^/\S+$")]] = []
     count: Count | None = None
 
 

@@ -13,9 +13,11 @@ from ...types.job import Setting, Settings
 _KNOWN_MAIL = rb"(?:NONE|BEGIN|END|FAIL|REQUEUE|ALL|INVALID_DEPEND|STAGE_OUT|TIME_LIMIT(?:_\d\d)?|ARRAY_TASKS)"
 _PLACES = rb"(?:block|cyclic|fcyclic|arbitrary|\*|plane(?:=\d+)?)"
 _BIND = rb"(?:q|quiet|v|verbose|none|rank|local|sort|nosort|p|prefer|help|(?:map|mask)_mem:[\w,*]+)"
+_PROFILED = rb"(?:energy|task|filesystem|lustre|network)"
+_SIGNALS = rb"(?:HUP|INT|QUIT|ABRT|KILL|ALRM|TERM|USR1|USR2|URG|CONT|STOP|TSTP|TTIN|TTOU|XCPU)"
 # What sbatch itself takes; whatever else it refuses before anything is sent.
 _FORMS: Mapping[str, bytes] = {
-    "nodes": rb"[^=;<>()'\"]*",
+    "nodes": rb"[ \t]*[\dkKmM,:+-]*[ \t]*|[A-Za-z].*",
     "ntasks": rb"[^=;<>()'\"]*",
     "ntasks-per-node": rb"[^=;<>()'\"]*",
     "cpus-per-task": rb"[^=;<>()'\"]*",
@@ -23,20 +25,25 @@ _FORMS: Mapping[str, bytes] = {
     "hint": rb"(?:compute_bound|memory_bound|multithread|nomultithread|help)(?:,.*)?",
     "distribution": rb"(?i)%s(?::%s){0,2}(?:,(?:no)?pack)?|(?:no)?pack" % (_PLACES, _PLACES),
     "gpu-bind": rb"(?i)(?:gpu:)?(?:(?:q|quiet|v|verbose),?)*"
-    rb"(?:closest|none|(?:single|per_task|map|mask|map_gpu|mask_gpu)\b.*)?",
+    rb"(?:c.*|n.*|(?:single|per_task|map|mask|map_gpu|mask_gpu)\b.*)?",  # closest, none: the first letter is enough
     "mem-bind": rb"(?i)%s(?:,%s)*" % (_BIND, _BIND),
     "kill-on-invalid-dep": rb"(?i)yes|no",
     "mail-type": rb"(?i)(?:.*[, ])?%s(?:[, ].*)?" % _KNOWN_MAIL,
     "begin": rb"(?i)[-\dT:./+ ]*(?:(?:now|today|tomorrow|midnight|noon|elevenses|fika|teatime|[ap]m"
     rb"|seconds?|minutes?|hours?|days?|weeks?)[-\dT:./+ ]*)*",
+    "signal": rb"(?i)(?:[BR]+:)?[-+]?(?:(?:SIG)?%s|\d+)(?:@\d+)?" % _SIGNALS,
+    "profile": rb"(?i)none|all|%s(?:,%s)*" % (_PROFILED, _PROFILED),
+    "gres-flags": rb"(?i)(?:disable-binding|enforce-binding|[a-z-]*task[a-z-]*|multiple[a-z-]*)(?:,.*)?",
     "switches": rb"\d+(?:@.*)?",
 }
 _EITHER = (("mem", "mem-per-cpu"), ("mem", "mem-per-gpu"), ("mem-per-cpu", "mem-per-gpu"),
            ("ntasks-per-gpu", "ntasks-per-node"), ("ntasks-per-gpu", "gpus-per-task"))  # fmt: skip
 _SAYS = {
+    "profile": "invalid --profile=%s option", "switches": 'Invalid numeric value "%s" for --switches.',
     "nodes": '"%s" is not a valid node count', "hint": 'unrecognized --hint argument "%s"',
     "gpu-bind": "Invalid --gpu-bind argument: gpu:%s", "mem-bind": 'unrecognized --mem-bind argument "%s"',
 }  # fmt: skip
+_FIRST = {"hint": rb",", "mem-bind": rb";", "switches": rb"@"}
 _USUAL = (b"", b"closest", b"none", b"END", b"FAIL", b"ALL", b"END,FAIL", b"BEGIN,END,FAIL", b"nomultithread")
 _patterns: Dict[str, Pattern[bytes]] = {}
 
@@ -58,7 +65,9 @@ def of_another_form(setting: Setting) -> Optional[Form]:
         _patterns[setting.name] = re.compile(form)
     if _patterns[setting.name].fullmatch(setting.value):
         return None
-    shown = setting.value.decode("utf-8", "backslashreplace")
+    ends = _FIRST.get(setting.name, b"")  # where only the first part is named that is none
+    first = re.split(ends, setting.value)[0] if ends else setting.value
+    shown = first.decode("utf-8", "backslashreplace")
     says = _SAYS.get(setting.name, "Invalid --%s specification" % setting.name)
     bare = setting.value.strip(b"=;'\" ")
     return Form(setting, says % shown if "%" in says else says, bare if bare.isdigit() else None)

@@ -27,6 +27,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: #SBATCH --time=01:00:00, or another partition
     Wrong: #PBS -q debug -l select=4, on Polaris, where two nodes are the most
     Right: #PBS -q debug-scaling -l select=4
+    Wrong: #SBATCH --array=0-15 in a partition where a user may have eight jobs: each task of an array is a job
     Why:   Slurm says: Requested time limit is invalid; where the site does not enforce limits at submission the job
            stays pending with PartitionTimeLimit or PartitionNodeLimit. qsub says: Job violates queue and/or server
            resource limits. A routing queue may take a job that none of the queues behind it takes: qsub prints an
@@ -40,6 +41,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         finding for finding in (_nodes(plan, job, site), _too_few(job, site), _time(job, site)) if finding is not None
     ]
     yield from findings
+    yield from _jobs(job, site)
     if is_pbs(job) and not findings:
         yield from _nowhere(job, site)
 
@@ -148,6 +150,32 @@ def _nowhere(job: Job, site: Site) -> Iterator[Finding]:
         yield Finding("MPL206", says % (leads.name, nodes if nodes is not None else "so many"), at(_deciding(job)),
                       site.partitions_complete, help="request less time, or a different number of nodes",
                       site_fact="queue.%s" % leads.name)  # fmt: skip
+
+
+def _jobs(job: Job, site: Site) -> Iterator[Finding]:
+    """Yield that an array has more tasks than a user may have jobs; only told, for a site may count arrays as one."""
+    if is_pbs(job):
+        return  # a server may count the whole array
+    setting, most = job.settings.get("array"), limit(job, site, "max_jobs")
+    count = tasks_of_array(setting.value) if setting is not None else None
+    if setting is not None and most is not None and count is not None and count > most.most:
+        says = "an array of %d tasks, but %s takes %s of a user" % (count, most.row.name, counted(most.most, "job"))
+        yield Finding("MPL206", says, at(setting), help="each task counts: submit fewer at a time, or loop in one job",
+                      site_fact=most.key)  # fmt: skip
+
+
+def tasks_of_array(value: bytes) -> Optional[int]:
+    """Return how many tasks an array has, by `0-15%4` or `1,3,5-9:2`; None where that cannot be read."""
+    count = 0
+    for item in value.partition(b"%")[0].split(b","):
+        bounds, _, step = item.partition(b":")
+        low, dash, high = bounds.partition(b"-")
+        numbers = [low, high or low, step or b"1"]
+        if not all(number.isdigit() and 0 < len(number) < 8 for number in numbers) or dash and not high:
+            return None
+        first, last, by = map(int, numbers)
+        count += max(0, (last - first) // by + 1) if by else 0
+    return count
 
 
 def _deciding(job: Job) -> Optional[Setting]:
