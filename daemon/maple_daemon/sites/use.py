@@ -41,7 +41,6 @@ REASONS: Mapping[str, str] = {
     "detection.ambiguous_host_patterns": "kept so that nobody proposes them: they name two clusters",
     "detection.login_hosts": "for people: a job is recognised by its variables and its nodes",
     "detection.host_examples": "what the patterns were tried on",
-    "node.*.cpu": "for people: cores and threads are fields of their own",
     "node.*.gpu_cpu_map": "for people: gpu_cores says it in numbers",
     "gpu_request.forms": "for people: gpu_request.form is the one that is written",
     "launcher.*.options[].flag": "for people: the launcher's own table is read, and refusals name what a site forbids",

@@ -34,16 +34,15 @@ _FORMS: Mapping[str, bytes] = {
     "signal": rb"(?i)(?:[BR]+:)?[-+]?(?:(?:SIG)?%s|\d+)(?:@\d+)?" % _SIGNALS,
     "profile": rb"(?i)none|all|%s(?:,%s)*" % (_PROFILED, _PROFILED),
     "gres-flags": rb"(?i)(?:disable-binding|enforce-binding|[a-z-]*task[a-z-]*|multiple[a-z-]*)(?:,.*)?",
-    "switches": rb"\d+(?:@.*)?",
+    "switches": rb"\+?\d+(?:@.*)?",
 }
 _EITHER = (("mem", "mem-per-cpu"), ("mem", "mem-per-gpu"), ("mem-per-cpu", "mem-per-gpu"),
            ("ntasks-per-gpu", "ntasks-per-node"), ("ntasks-per-gpu", "gpus-per-task"))  # fmt: skip
 _SAYS = {
-    "profile": "invalid --profile=%s option", "switches": 'Invalid numeric value "%s" for --switches.',
-    "nodes": '"%s" is not a valid node count', "hint": 'unrecognized --hint argument "%s"',
-    "gpu-bind": "Invalid --gpu-bind argument: gpu:%s", "mem-bind": 'unrecognized --mem-bind argument "%s"',
+    "profile": "invalid --profile=%s option", "switches": "Invalid numeric value",
+    "nodes": '"%s" is not a valid node count', "hint": "unrecognized --hint argument",
+    "gpu-bind": "Invalid --gpu-bind argument: gpu:%s", "mem-bind": "unrecognized --mem-bind argument",
 }  # fmt: skip
-_FIRST = {"hint": rb",", "mem-bind": rb";", "switches": rb"@"}
 _USUAL = (b"", b"closest", b"none", b"END", b"FAIL", b"ALL", b"END,FAIL", b"BEGIN,END,FAIL", b"nomultithread")
 _patterns: Dict[str, Pattern[bytes]] = {}
 
@@ -65,9 +64,7 @@ def of_another_form(setting: Setting) -> Optional[Form]:
         _patterns[setting.name] = re.compile(form)
     if _patterns[setting.name].fullmatch(setting.value):
         return None
-    ends = _FIRST.get(setting.name, b"")  # where only the first part is named that is none
-    first = re.split(ends, setting.value)[0] if ends else setting.value
-    shown = first.decode("utf-8", "backslashreplace")
+    shown = setting.value.decode("utf-8", "backslashreplace")
     says = _SAYS.get(setting.name, "Invalid --%s specification" % setting.name)
     bare = setting.value.strip(b"=;'\" ")
     return Form(setting, says % shown if "%" in says else says, bare if bare.isdigit() else None)
