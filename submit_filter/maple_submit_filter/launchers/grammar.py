@@ -95,9 +95,14 @@ def _contexts(table: Table, argv: Sequence[Text], program: int) -> Tuple[int, ..
 def _late_problem(table: Table, argv: Sequence[Text], program: int) -> str:
     if table.style != ARGPARSE or any(text.raw == b"--" for text in argv[:program]):
         return ""
+    asked = set()  # thousands of words are mostly the same ones
     for text in argv[program + 1 :]:
-        if text.raw == b"--":
+        raw = text.raw
+        if raw == b"--":
             return ""
+        if raw[:1] != b"-" or raw in asked:
+            continue
+        asked.add(raw)
         kind = classify(table, text)
         if kind.ambiguous:
             return kind.problem
