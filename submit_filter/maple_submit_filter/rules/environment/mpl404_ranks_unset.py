@@ -27,11 +27,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: srun --ntasks=8 python train.py, where train.py reads os.environ["RANK"]
     Wrong: mpiexec -n 8 python train.py, under PBS, where train.py reads os.environ["SLURM_PROCID"]
+    Wrong: srun bash -c 'RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS python train.py', and no MASTER_ADDR anywhere
     Right: srun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS python train.py'
     Right: torchrun on each node, which sets them
     Why:   every task ends with KeyError: 'RANK'. `maple check` shows the change; at submission Maple only reports it:
            the program's file alone is read, and what it imports may set them.
     """
+    yield from _half_told(plan, job)
     for program in programs(plan, job):
         lost = sorted(program.needs & _unset(program.step, job))
         if lost and (program.step.tasks or 0) > 1:
@@ -39,6 +41,29 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             yield Finding("MPL404", "%s reads %s, which nothing sets here" % (program.name, names),
                           program.step.program_span or program.step.span, fixes=_set(lost, program.step, job, site),
                           help=_helps(lost[0], program.step, job))  # fmt: skip
+
+
+_OTHER_WAYS = (b"://", b"init", b"dist", b"master", b"launcher", b"rdzv", b"backend", b"addr", b"port", b"nodes")
+
+
+def _half_told(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """Yield that tasks are told their rank as torch reads it, and not all else that it reads then (env://).
+
+    Where a program is told by its words how its ranks meet, or lies beside the script, that says more.
+    """
+    for step in plan.steps:
+        lost = b"MASTER_ADDR" in step.lacks and b"MASTER_ADDR" not in job.source.replace(b"$MASTER_ADDR", b"")
+        words = b" ".join(step.program).lower().replace(b"env://", b"")
+        told = b"RANK=" in job.source.replace(b"LOCAL_RANK=", b"") and b"RANK" not in step.lacks
+        told = told and b"WORLD_SIZE" not in step.lacks  # a program that is told one of them alone may use MPI
+        if not lost or not told or step.maybe or step.unknown or (step.tasks or 0) < 2 or plan.unread:
+            continue
+        if step.links[-1:] and step.links[-1].name in AGENTS or any(way in words for way in _OTHER_WAYS):
+            continue
+        if next(iter(programs(plan, job)), None) is None:
+            yield Finding("MPL404", "each task is told its RANK and WORLD_SIZE, and nothing sets MASTER_ADDR",
+                          step.program_span or step.span, help="torch reads these three and MASTER_PORT")  # fmt: skip
+            return
 
 
 def _set(lost: List[bytes], step: Step, job: Job, site: Site) -> Tuple[Fix, ...]:
