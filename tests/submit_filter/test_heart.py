@@ -222,8 +222,11 @@ def test_a_repair_leaves_a_kibibyte_for_its_closing_comment(size: int, kept: boo
 
 @pytest.mark.parametrize(
     ("text", "asks"),
-    [(b"scontrol show job $X | grep Command", True), (b"scontrol show job", False), (b"echo Command", False),
-     (b"qstat -f | grep Submit_arguments", True)],
+    [(b"scontrol show job $X | grep Command", True), (b"scontrol show job", False),
+     (b"scontrol show hostnames $L\necho Command", False), (b"scontrol -o show nodes; echo Command", False),
+     (b"scontrol show hostnames $L; scontrol show job $X | grep Command", True),
+     (b"scontrol -o show job $X | sed -n s/.*Command=//p", True), (b"scontrol show $WHAT | grep Command", True),
+     (b"echo Command", False), (b"qstat -f | grep Submit_arguments", True)],
 )  # fmt: skip
 def test_a_job_that_asks_for_its_path_gets_no_copy(text: bytes, asks: bool) -> None:
     made = Rewritten(text + b"\n", (b"sbatch", b"job.sh"), ("MPL301 x",), ((1, "MPL301"),))

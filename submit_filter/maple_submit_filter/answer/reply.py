@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from ..host.frames import MAX_SCRIPT, Change, Reply, Request
@@ -233,7 +234,14 @@ def usable(submission: Submission, rewritten: Optional[Rewritten]) -> Optional[R
 
 def _asks_for_its_path(script: bytes) -> bool:
     """A copy changes what the job sees as its Command (Slurm) or its Submit_arguments (PBS)."""
-    return (b"scontrol" in script and b"Command" in script) or b"Submit_arguments" in script
+    asks = b"Command" in script and b"scontrol" in _OF_NO_JOB.sub(b"", script)
+    return asks or b"Submit_arguments" in script
+
+
+# What scontrol says of other things than jobs holds no Command= (scontrol(1), 25.05).
+_OF_NO_JOB = re.compile(
+    rb"scontrol[ \t]+(?:-\w+[ \t]+)*show[ \t]+(?:hostnames?|hostlist(?:sorted)?|nodes?|partitions?)\b"
+)
 
 
 def _codes(rewritten: Optional[Rewritten]) -> Tuple[str, ...]:
