@@ -16,7 +16,9 @@ from .forms import pasted
 from .language.lexemes import ARGUMENTS, GPUS, SAID, WEAK, Reading
 from .programs import arguments_end, launcher_options
 
-_BEGIN = re.compile(r"(?<![\w./=$-])--?[A-Za-z][\w.-]*(?=[\s=,;)\]\"'`]|\.\s|\.?$)")
+_BEGIN = re.compile(
+    r"(?<![\w./=$-])--?[A-Za-z][\w.-]*(?:=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s,;)\]\"'`，。]+?))?(?=[\s,;)\]\"'`，。]|\.\s|\.?$)"
+)
 _OPTION_NAME = re.compile(r"--?([A-Za-z][\w.-]*)")
 _EXISTS = re.compile(r"\b(?:takes?|accepts?|supports?|knows|understands?)\b[^.;\n]{0,60}$")
 _RUNTIME = re.compile(

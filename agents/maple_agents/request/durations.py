@@ -184,7 +184,8 @@ def _named(word: Token, start: int, before: str, after: str) -> Iterator[Reading
     if word.kind == DURATION and int(word.text):
         yield Reading("walltime", clock(int(word.text)), word.start, word.end, NAMED)
     elif word.kind == CLOCK:
-        seconds = of_clock(word.text)
+        nought = re.fullmatch(r"00?:([1-5]\d)", word.text)  # 45 seconds are no job
+        seconds = 60 * int(nought[1]) if nought else of_clock(word.text)
         if seconds:
             yield Reading("walltime", clock(seconds), word.start, word.end, NAMED)
         elif ":" in word.text:

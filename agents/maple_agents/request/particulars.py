@@ -24,7 +24,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 _WORDS = texts("particulars")
 _NO_NAME = listed(_WORDS["no_name"])
-_LINK = r"[\"'*_)]*(?:[ \t]*(?::=|=>|=|:)|[ \t]+(?:%s)(?![\w.%%/-])){0,7}[ \t]*[\"'`«“]*[ \t]*" % "|".join(
+_LINK = r"[\"'*_)]*(?:[ \t]*(?::=|=>|->|→|=|:)|[ \t]+(?:%s)(?![\w.%%/-])){0,7}[ \t]*[\"'`«“]*[ \t]*" % "|".join(
     _WORDS["links"].split()
 )
 _ADDRESS = _compiled(r"(?<![\w@.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -68,7 +68,7 @@ _NAME_CUES = (
     _compiled(r"(?i)\b(?:job(?: |-|_)?name|name (?:of|for) (?:the|this|my) job|(?:name|call) (?:it|the job|this job"
               r"|this one|this)|"
                r"job (?:is |should be |be |to be )?(?:called|named)|jobs? called)%s(?P<name>[\w.+-]*\w)" % _LINK),
-    _compiled(r"(?i)(?:^|[,;(\n|])[ \t*-]*(?:and )?(?:name|named)[ \t]*[:=]?[ \t]*[\"'`«“]*[ \t]*(?P<name>[\w.+-]*\w)"),
+    _compiled(r"(?i)(?:^|[,;(\n|])[ \t*-]*(?:and )?named?[ \t]*(?:->|[:=])?[ \t]*[\"'`«“]*[ \t]*(?P<name>[\w.+-]*\w)"),
 )  # fmt: skip
 _FILE = r"(?P<file>(?:[~$.]?\.?/|[\w{}$%+-])[\w./%+{}$-]*)"
 _OUTPUT = _compiled(

@@ -49,6 +49,8 @@ def named(
         *(_nodes(text, site) if not {"nodes", "gpus_total", "gpus_per_node"} & {*slots} else ()),
         *_systems(free, text, systems),
     ]
+    if not any(slot.name in _SELECTORS for slot in slots_here) and not any(name in slots for name in _SELECTORS):
+        slots_here += _told_of(text, left, site)
     old = pasted(text)
     for row in site.partitions:
         is_named = any(slot.name == row.selector for slot in slots_here)  # "debug-scaling" is no wish for debug
@@ -102,6 +104,26 @@ def _is_item(left: Left, name: str) -> bool:
 def left_at(match: re.Match[str], left: Sequence[Left]) -> list[Left]:
     """Return what was left over inside a word of the text."""
     return [word for word in left if match.start() <= word.start < match.end()]
+
+
+_SELECTORS = ("partition", "queue", "qos")
+
+
+def _told_of(text: str, left: Sequence[Left], site: Site) -> list[Slot]:
+    """Return the only place of the site that is spoken of ("there is this queue called pvc"), where no other is."""
+    words = [
+        match
+        for match in _WORD.finditer(text)
+        if (rest := left_at(match, left)) and not any(each.denied for each in rest)
+    ]
+    rows = [(row, match) for match in words for row in site.partitions if row.name.lower() == _bare(match).lower()]
+    rows = [(row, match) for row, match in rows if not row.routed and row.name.lower() not in _EVERYDAY]
+    if len({row.name for row, _ in rows}) != 1 or _is_choice(rows[0][1], text):
+        return []
+    row, match = rows[0]
+    if not _DENIALS.isdisjoint(text[: match.start()].lower().split()[-2:]):
+        return []
+    return [Slot(row.selector, row.name, Origin("request", _bare(match), *match.span()))]  # type: ignore[arg-type]
 
 
 def _in_part(match: re.Match[str], text: str, gpu: str, site: Site) -> list[Partition]:

@@ -32,6 +32,7 @@ _GOES_ON = listed(_WORDS["goes_on"])
 _DENIALS, _COUNTED, _LEADS, _WAITS, _LENGTHS, _OF_TIME, _FRACTIONS = (
     listed(_WORDS[name]) for name in ("denials", "counted", "leads", "waits", "lengths", "of_time", "fractions")
 )
+_ADJECTIVES = listed(texts("places")["stop"]) | listed(texts("places")["common_before"])
 _WHERE = listed(_WORDS["where"])
 _HARMLESS = listed(_WORDS["harmless"])
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(?=\s|=|$)")
@@ -222,6 +223,8 @@ def _judged(left: Left, slots: Slots, site: Site) -> Iterator[Unread]:
         known = any(name in slots for name in _ALIKE.get(slot, (slot,)))
         value = left.value if left.value.isdigit() else ""
         yield Unread(left.near) if known else Unread(left.near, slot, value, stops=True)
+    elif left.lex == "node" and not {"nodes", "gpus_total", "gpus_per_node"} & {*slots} and _is_uncounted(left):
+        yield Unread("%s %s" % (left.before[-1], left.text), "nodes", stops=True)
     elif left.lex in _FRACTIONS and DURATION in left.before:  # it touches what was read: "4 hours and half the way"
         yield Unread(left.near, "walltime", stops=True)
     elif left.lex in _OF_TIME and "walltime" not in slots:
@@ -316,6 +319,12 @@ def _is_value(words: Sequence[str]) -> bool:
     """Tell whether a value begins there: a code such as `abc123`, a time, a number with its unit; no "batch 64"."""
     bare = words[0].isdigit()
     return words[1:2] != () and words[1] in _UNITS if bare else any(sign.isdigit() for sign in words[0])
+
+
+def _is_uncounted(left: Left) -> bool:
+    """Tell whether a word that nobody knows stands before "nodes": it may be their number."""
+    word = left.before[-1] if left.before else ""
+    return word.isalpha() and word.islower() and len(word) > 3 and word not in _FILLERS | _ADJECTIVES | _COUNTED
 
 
 def _corrects(left: Left) -> bool:

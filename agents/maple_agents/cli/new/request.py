@@ -291,7 +291,10 @@ def _cluster(where: "Here") -> "Cluster":
 
 
 def without_old(text: str, slots: Slots) -> "tuple[Slots, tuple[Unread, ...]]":
-    """Return the slots without what pasted lines of an earlier job say of places and devices, which is told then."""
+    """Return the slots without what pasted lines of an earlier job say of places and devices, which is told then.
+
+    Who insists ("keep the queue", "exactly 3 GPUs") wants it, or hears why it cannot be had.
+    """
     from maple_agents.base.slots import Unread
     from maple_agents.request.forms import pasted
     from maple_agents.request.site_words import is_old
@@ -301,10 +304,13 @@ def without_old(text: str, slots: Slots) -> "tuple[Slots, tuple[Unread, ...]]":
     if not own:
         return slots, ()  # what was pasted is all that is asked for
     old = [slot for slot in slots.values() if slot.name in _OF_A_SITE and is_old(slot, lines)]
+    if _INSISTS.search(text):
+        return slots, ()
     kept = Slots(slot for slot in slots.values() if slot not in old)
     return kept, tuple(Unread(slot.origin.where) for slot in old)
 
 
+_INSISTS = re.compile(r"(?i)\b(?:keep|insist|unchanged|must (?:stay|remain)|same (?:queue|partition|qos))\b")
 _OF_A_SITE = ("partition", "queue", "qos", "gpu", "gpus_per_node", "launcher")
 
 

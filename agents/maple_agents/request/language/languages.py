@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from .numerals import numerals
 from .vocabulary import listed, pattern, table, texts
 
 MOST = 8_000  # characters; a request is a few sentences
@@ -201,6 +202,7 @@ def _counted(text: str, phrases: Mapping[str, str]) -> Iterator[tuple[int, int, 
 @cache
 def _lexicon(name: str) -> tuple[re.Pattern[str], dict[str, str]]:
     phrases = table(texts("foreign")[name].lower() if name != "Chinese" else texts("foreign")[name])
+    phrases = {**numerals(name), **phrases}
     longest = sorted(phrases, key=len, reverse=True)
     each = [
         re.escape(phrase) if _CJK.search(phrase) else r"(?<![\w'-])%s(?![\w'-])" % re.escape(phrase)

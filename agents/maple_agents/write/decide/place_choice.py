@@ -135,6 +135,9 @@ def _derived(
     spots = [spot for spot in wanted if spot.row is not None and spot.row.name.lower() in wishes]
     if len(spots) == 1 and spots[0].row is not None:
         return spots[0], (Assumed(own, spots[0].row.name, "the %s of that name" % own),), ()
+    if not wanted and len(fitting) == 1 and fitting[0].row is not None:
+        because = "the only %s that takes the job; there is none of the kind that was wished for" % own
+        return fitting[0], (Assumed(own, fitting[0].row.name, because),), ()
     if len(wanted) == 1 and wanted[0].row is not None:
         ordinary = not wishes and len(fitting) > 1  # others would take it: queues for tests, of jobs that may be ended
         because = "the only %s%s that takes %s" % (
