@@ -60,7 +60,7 @@ def _in_epochs(heard: Sequence[Series], clear: Sequence[Reading], hints: Sequenc
     told = _epochs(lead.last, clear, hints)
     total = Total(told.value, "%d epochs" % told.value, told.place, told.text, told.value) if told else None
     return Course(
-        last=lead.last, step=points[-1].step, total=total, points=tuple(points), began=points[0].step,
+        last=points[-1].at, step=points[-1].step, total=total, points=tuple(points), began=points[0].step,
         starts=len(runs), last_at=_last_at(lead, lead.last, _zone(lead, lead.last)),
     )  # fmt: skip
 

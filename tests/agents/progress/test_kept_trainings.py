@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from maple_agents.progress.answers import fraction, progress
 
+from tests.agents.progress.fragments import read
 from tests.agents.progress.kept_trainings import Kept, kept, seen
 
 WITHOUT_TOTAL = ("nano-like", "pyg")  # print none
@@ -53,3 +56,9 @@ def test_one_bar_under_several_names_is_one(half: dict[str, Kept]) -> None:
     """numpyro's bar begins without a name and goes on as `warmup` and `sample`."""
     course = half["numpyro"].told.course
     assert course.step and course.total is not None and course.total.steps == 1600
+
+
+def test_the_time_of_a_step_is_not_that_of_an_epoch(tmp_path: Path) -> None:
+    """A line of an epoch that prints steps a second tells nothing of the time of an epoch."""
+    text = "Epoch 1/3 loss 0.9 6.8 it/s\nEpoch 2/3 loss 0.8 6.8 it/s\n"
+    assert read(text, tmp_path).estimate.epoch_seconds is None
