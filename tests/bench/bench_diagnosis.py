@@ -11,12 +11,14 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 ROOT = Path(__file__).parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 import pytest  # noqa: E402
+from maple_agents.diagnose.rank import judges  # noqa: E402
 from maple_agents.diagnose.values import Diagnosis  # noqa: E402
 from maple_agents.templates.knowledge import entries  # noqa: E402
 
@@ -101,7 +103,7 @@ def left_out(rows: Rows) -> Iterable[str]:
     for one, _ in rows:
         if one.kind not in ("failed", "hang"):
             continue
-        first = diagnosed(one, without(one.cause), voter.without(thread(one), cause=one.cause)).causes[0]
+        first = _left_out(one).causes[0]
         word = {"unknown": "unknown", "none": "none"}.get(first.cause, "likely another" if first.likely else "another")
         said[word] += 1
         others["%s, said %s%s" % (one.cause, "likely " if first.likely else "", first.cause)] += "another" in word
@@ -113,12 +115,18 @@ def left_out(rows: Rows) -> Iterable[str]:
         yield from ["  %2d %s" % (count, line)] if count else []
 
 
+def _left_out(one: Known) -> Diagnosis:
+    """Return what is said of a case where neither voter knows its class, and no sentence has that meaning."""
+    with patch.object(judges, "reading", voter.without_reading(one.cause)):
+        return diagnosed(one, without(one.cause), voter.without(thread(one), cause=one.cause))
+
+
 def abstaining(rows: Rows) -> Iterable[str]:
     """Yield, for each confidence from which a cause would be named at all, what is named rightly and wrongly: with the
     thread left out, with the entry that knew it as well, and with its whole class, where every name is wrong.
     """
     failed = [(one, found) for one, found in rows if one.kind in ("failed", "hang")]
-    less = [(one, diagnosed(one, without(one.cause), voter.without(thread(one), cause=one.cause))) for one, _ in failed]
+    less = [(one, _left_out(one)) for one, _ in failed]
     fewer = unseen(rows)
     yield "named from %8s %8s %8s %8s %10s" % ("right", "wrong", "right", "wrong", "wrong")
     yield "confidence %17s %17s %10s" % ("thread out", "entry out", "class out")

@@ -16,7 +16,7 @@ from ..templates.knowledge import meanings
 from ..templates.knowledge.conditions import Fact, holds
 from ..templates.knowledge.entries import Entry
 from .rank.cause_event import Voter, telling
-from .rank.judges import LEAST, Judgement, agrees, by_lines, of_entry
+from .rank.judges import LEAST, Judgement, Named, agrees, by_lines, by_own_sentence, by_sentence, of_entry
 from .rank.proof import shown
 from .rank.ranking import Ranked, of_earlier_run, ranked, said_to_have_ended, survived, unread
 from .read import bare, cleaned
@@ -71,6 +71,8 @@ def diagnose(
         causes = _by_lines(causes, digest, known_lines, known, voter)
     elif judgement.outvoted and (others := _by_lines(causes, digest, known_lines, known, voter))[0].cause != "unknown":
         causes = others
+    elif (named := _by_own_sentence(rows, known, judgement)) is not None:
+        causes = _with_first(causes, named)
     else:
         causes = _as_judged(causes, replace(judgement, likely=judgement.likely or outlived))
     shown = excerpt(digest, known_lines, known) if causes[0] is UNKNOWN else ()
@@ -225,11 +227,21 @@ def _by_lines(
     """Return *causes*, of which the first may only follow, behind what the labelled lines name, or "unknown"."""
     explained = {match.event.place for match in matches if known[match.entry].role in ("follows", "harmless")}
     named = by_lines(digest, explained, voter, {cause.cause for cause in causes})
+    named = by_sentence(digest, explained, voter) if named is None else named
     if named is None:
         return tuple(causes) if causes and causes[0].cause == "unknown" else (UNKNOWN, *causes)
+    return _with_first(causes, named)
+
+
+def _by_own_sentence(rows: Sequence[Ranked], known: Mapping[str, Entry], judgement: Judgement) -> Named | None:
+    return by_own_sentence(known[rows[0].entry], rows[0].matches[0], judgement) if rows[0].matches else None
+
+
+def _with_first(causes: Sequence[Cause], named: Named) -> tuple[Cause, ...]:
+    """Return *causes* behind the one that was named by what its line says; an entry of that class says more of it."""
     line = Evidence(named.event.place.file, named.event.place.line, named.event.text)
     first = Cause("", named.cause, meaning(named.cause), 0.0, 0.0, (line,))
-    same = next((cause for cause in causes if cause.cause == named.cause), first)  # an entry says more of it
+    same = next((cause for cause in causes if cause.cause == named.cause), first)
     return _as_judged((same, *(cause for cause in causes if cause.cause != named.cause)), named.judgement)
 
 

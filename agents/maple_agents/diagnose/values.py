@@ -202,7 +202,7 @@ class Cause:
     *values*: what the signature's named groups caught. *named*: what its lines and the scheduler name, by what each is:
     "port", "memory asked for". *by*: "rule", "case" or "model". *likely*: it is no more than
     that; *voters*: who names it, "entries" (of the knowledge base), "lines" (labelled ones that the log's are like),
-    "script" (a launch line that a rule has proven wrong).
+    "script" (a launch line that a rule has proven wrong), "sentence" (what a line says of what kind of thing).
     """
 
     entry: str

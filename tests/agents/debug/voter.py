@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -18,7 +19,8 @@ from maple_agents.diagnose import diagnosis
 from maple_agents.diagnose.rank import judges
 from maple_agents.diagnose.rank.cause_event import FILE as TELLING
 from maple_agents.diagnose.rank.cause_event import candidates, seen, weights_in_force
-from maple_agents.diagnose.recognise.neighbours import FILE, Index, Vote, indexed, packed
+from maple_agents.diagnose.recognise.complaint_sentences import Reading, reading
+from maple_agents.diagnose.recognise.neighbours import FILE, FOLLOWS, Index, Vote, indexed, packed
 from maple_agents.diagnose.values import Digest, Event, Place, Severity
 from maple_agents.templates.knowledge import Entry, entries
 
@@ -122,6 +124,30 @@ FIRST = FOLDER / "first-answers.jsonl"
 FIRST_COUNTS = 3.0
 
 
+def without_reading(cause: str) -> Callable[[str], Reading | None]:
+    """Return what a sentence says for whom there is no class *cause*."""
+
+    def other(text: str) -> Reading | None:
+        said = reading(text)
+        return said if said is not None and said.cause != cause else None
+
+    return other
+
+
+def often_right() -> dict[str, float]:
+    """Return the share of labelled lines that each reading of a sentence had right; one right and one wrong are added.
+
+    Lines that follow and those of good runs don't count: no sentence is read of what is known to be one.
+    """
+    read, right = Counter[str](), Counter[str]()
+    for line in all_lines():
+        said = reading(line.text) if line.cause not in (FOLLOWS, "none") else None
+        if said is not None:
+            read[said.name] += 1
+            right[said.name] += said.cause == line.cause
+    return {name: round((right[name] + 1) / (count + 2), 3) for name, count in read.items()}
+
+
 class Answer(NamedTuple):
     """What was seen of an answer of "entries" or "lines", whether it was right, and how much it counts."""
 
@@ -202,7 +228,7 @@ def record() -> None:
     """Write the data of all three."""
     (DATA / FILE).write_bytes(packed(index()))
     _write(TELLING, {"weights": fitted(groups())})
-    _write(judges.FILE, fitted_sureness([*cases_answered(), *first_answers()]))
+    _write(judges.FILE, {**fitted_sureness([*cases_answered(), *first_answers()]), "sentences": often_right()})
 
 
 def _write(name: str, data: object) -> None:

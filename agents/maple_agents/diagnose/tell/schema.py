@@ -41,7 +41,8 @@ class Line(Shape):
 
 class Cause(Shape):
     """A cause. *confidence*: the share of such answers that were right on logs that nothing was learnt from. *likely*:
-    it is no more than that. *voters*: who names it, "entries" of the knowledge base or "lines" that are alike.
+    it is no more than that. *voters*: who names it, "entries" of the knowledge base, "lines" that are
+    alike, "script" (a launch line proven wrong) or "sentence" (what the line says of what kind of thing).
     *named*: what the lines and the scheduler name of this job, by what each is: "port", "asked for".
     """
 
