@@ -31,6 +31,7 @@ from .values import Case, Cause, Diagnosis, Digest, Event, Evidence, Place, Seve
 MOST_CASCADE = 12
 MOST_CAUSES = 5
 _LAUNCHER_SAID = re.compile(r"^(?:srun|mpirun|mpiexec|prterun): (?:error|fatal): ")
+_STATUS = re.compile(r"(?i)\b0\b|success")
 LAST = 5  # ordinary lines that a script may still say after its program was said to have died
 
 
@@ -68,7 +69,7 @@ def diagnose(
     before = unread(rows[0], known_lines, known, given, digest) if rows else None
     doubted = before is not None and not agrees(before, rows[0].cause, voter)
     if judgement is None or judgement.confidence < LEAST or doubted:
-        causes = _by_lines(causes, digest, known_lines, known, voter)
+        causes = _by_lines(causes, digest, known_lines, known, voter, before if doubted else None)
     elif judgement.outvoted and (others := _by_lines(causes, digest, known_lines, known, voter))[0].cause != "unknown":
         causes = others
     elif (named := _by_own_sentence(rows, known, judgement)) is not None:
@@ -118,11 +119,21 @@ def _succeeded(given: Mapping[str, Fact], digest: Digest, rows: Sequence[Ranked]
         return False
     if digest.ended_well:
         died = any(_died(ranked, digest) for ranked in sure) or is_stamp(digest.ended_well) and _last(digest, harmless)
-        return not died and not _refused(digest, harmless)
+        return not died and not _refused(digest, harmless) and not _stopped(rows, digest)
     return digest.progress > 0 and not any(
         event.severity >= Severity.ERROR and event.place not in harmless and not survived(event, digest)
         for event in digest.events
     )
+
+
+def _stopped(rows: Sequence[Ranked], digest: Digest) -> bool:
+    """Return whether a cause is said in an error's own words just before a bare "done", and no training is seen: then
+    the script said so whatever had become of its program.
+    """
+    if digest.progress or _STATUS.search(digest.ended_well):
+        return False
+    sure = (match.event for row in rows if row.role == "cause" and row.score >= 6.0 for match in row.matches)
+    return any(event.severity >= Severity.ERROR and event.behind <= 1 for event in sure)
 
 
 def _last(digest: Digest, harmless: Collection[Place]) -> bool:
@@ -222,12 +233,13 @@ def _as_judged(causes: Sequence[Cause], judgement: Judgement) -> tuple[Cause, ..
 
 
 def _by_lines(
-    causes: Sequence[Cause], digest: Digest, matches: Sequence[Match], known: Mapping[str, Entry], voter: Voter
-) -> tuple[Cause, ...]:
+    causes: Sequence[Cause], digest: Digest, matches: Sequence[Match], known: Mapping[str, Entry], voter: Voter,
+    before: Event | None = None,
+) -> tuple[Cause, ...]:  # fmt: skip
     """Return *causes*, of which the first may only follow, behind what the labelled lines name, or "unknown"."""
     explained = {match.event.place for match in matches if known[match.entry].role in ("follows", "harmless")}
     named = by_lines(digest, explained, voter, {cause.cause for cause in causes})
-    named = by_sentence(digest, explained, voter) if named is None else named
+    named = by_sentence(digest, explained, voter, before) if named is None else named
     if named is None:
         return tuple(causes) if causes and causes[0].cause == "unknown" else (UNKNOWN, *causes)
     return _with_first(causes, named)

@@ -151,17 +151,20 @@ def by_lines(digest: Digest, out: Collection[Place], voter: Voter, also: Collect
 # The third witness: what the sentence of an error says of what kind of thing, whatever words it has for it.
 
 
-def by_sentence(digest: Digest, out: Collection[Place], voter: Voter) -> Named | None:
+def by_sentence(digest: Digest, out: Collection[Place], voter: Voter, before: Event | None = None) -> Named | None:
     """Return the cause that the sentence of the likeliest telling event gives, None where it says none that is often
-    right, or where the labelled lines know it for another. *out*: places of events that are known to tell nothing.
+    right, or where the labelled lines know it for another. *out*: places of events that are known to tell nothing;
+    *before*: an error that nobody knows, before what may only follow from it: it is read first.
     """
     rows = candidates(digest, voter, weights_in_force(), frozenset(out))
-    if not rows or not deadly(rows[0].event, digest):
+    rows = [row for row in sorted(rows, key=lambda row: row.event is not before)[:2] if deadly(row.event, digest)]
+    row = next((row for row in rows if reading(row.event.text)), rows[0] if rows else None)
+    if row is None:
         return None
-    event, vote = rows[0].event, rows[0].vote
+    event, vote = row.event, row.vote
     below = (text for at, text in zip(event.unit_at, event.unit) if event.exception and at > event.place.line)
     other = vote.cause if vote is not None and vote.strength >= CONTRADICTED else ""
-    named = _of_sentence(event, (event.text, *below))
+    named = _of_sentence(event, (event.text, *below), vote.cause if vote is not None else "")
     return named if named is not None and other in ("", named.cause) else None
 
 
@@ -180,10 +183,11 @@ def by_own_sentence(entry: Entry, match: Match, judgement: Judgement) -> Named |
     return replace(named, judgement=replace(named.judgement, second=entry.cause))
 
 
-def _of_sentence(event: Event, lines: Iterable[str]) -> Named | None:
+def _of_sentence(event: Event, lines: Iterable[str], also: str = "") -> Named | None:
+    """*also*: the class that the labelled lines name, however weakly: then two witnesses say the same."""
     said = next(filter(None, map(reading, lines)), None)
     sure = sureness_in_force().get("sentences", {}).get(said.name, 0.0) if said is not None else 0.0
-    if said is None or sure < OFTEN:
+    if said is None or sure < (LEAST if said.cause == also else OFTEN):
         return None
     return Named(said.cause, event, Judgement(sure, True, ("sentence",)))
 

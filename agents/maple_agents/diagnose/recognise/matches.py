@@ -119,6 +119,8 @@ def _found(
     """Return the line that one of *patterns* knows, where nothing *text* says that the entry is not meant."""
     if entry.match and not patterns or not _meant(entry, event):
         return None
+    if event.exception and entry.role == "harmless":
+        lines = lines[:1]  # the code that it went through makes no exception harmless
     hit = (
         _hit(entry, lines, patterns) if entry.match else (event.place.line, event.text, {"exception": event.exception})
     )
