@@ -19,6 +19,7 @@ ON_TASK = "srun bash -c '%s'\n" % C10D[5:].strip()
 SET = "export MASTER_ADDR=%s MASTER_PORT=%s WORLD_SIZE=%s\nsrun bash -c 'RANK=%s LOCAL_RANK=%s python train.py'\n"
 SEES = "export MASTER_ADDR=$HEAD MASTER_PORT=29500\nsrun bash -c 'CUDA_VISIBLE_DEVICES=%s python train.py'\n"
 URL = "srun bash -c 'python train.py --dist-url=tcp://{n}:29500'\n"
+PARTS = "srun bash -c 'CUDA_VISIBLE_DEVICES={n} torchrun --nproc-per-node=2 --standalone a.py'\n"
 BESIDE = "torchrun --nproc-per-node=2 --master_port=%s %s &\n"
 RANKED = "export MASTER_ADDR=%s MASTER_PORT=%s WORLD_SIZE=%s\nsrun python train.py\n"
 ID, LOCAL = "$SLURM_PROCID", "$SLURM_LOCALID"
@@ -84,6 +85,18 @@ ROWS: list[Row] = [
         "#SBATCH --nodes=1 --ntasks=1\ntorchrun --nproc-per-node=2 {n}\n",
         ("",),
         ("train.py", "-m train"),
+    ),
+    (
+        kinds.GPU_TWICE,
+        ONE_EACH.replace("node=1", "node=2") + C10D % (2, "{n}", 7, "$HEAD:29500"),
+        (3, 4),
+        (1, 2),
+    ),
+    (
+        kinds.GPU_TWICE,
+        "#SBATCH --nodes=1 --ntasks=2 --gpus-per-node=4\n" + PARTS,
+        ("0,1",),
+        ("$((SLURM_LOCALID*2)),$((SLURM_LOCALID*2+1))",),
     ),
     (kinds.GPU_TWICE, ONE_EACH.replace("node=1", "node={n}") + C10D % (2, 4, 7, "$HEAD:29500"), (2, 3), (1,)),
     (kinds.REFUSED, "#SBATCH --nodes=1 --ntasks=4\nmpiexec -np {n} python train.py\n", ("all", ""), (1, 4)),
