@@ -48,6 +48,9 @@ ASSIGNED = {b"GPUS": (Span(HEAD.index(b"GPUS"), HEAD.index(b"GPUS") + 6),)}
         (PLAIN, b"--nodes=2", b"--nodes=4", 0),  # no variable is expanded in a directive
         (PLAIN, b"torchrun", b"t" * (120 - len(PLAIN.split(b"\n")[2]) + 8), 0),
         (PLAIN, b"torchrun", b"t" * (120 - len(PLAIN.split(b"\n")[2]) + 9), WIDE),
+        (b"\nsrun a\n", b"a", b"a" * 115, 0),  # the line begins behind the empty one
+        (b"\nsrun a\n", b"a", b"a" * 116, WIDE),
+        (b"srun a", b"a", b"a" * 116, WIDE),
         (READS, b"--nodes=2", b"--nodes=8", READ),
         (READS, b"-node=2", b"-node=8", 0),
         (READS, b"#SBATCH --nodes=2", b"#SBATCH -N2", READ),
