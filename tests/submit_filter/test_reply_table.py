@@ -244,3 +244,27 @@ def test_an_audit_line_comes_back_and_another_is_refused() -> None:
         with pytest.raises(ValueError, match="audit line"):
             read_audit(bad)
     assert answering.record_id(Request(bytes(range(16)), b"", ASKED)) == "0001020304050607"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("abc", "axc", "-b +x"),
+        ("abc", "xby", "-a +x -c +y"),
+        ("abc", "abc", ""),
+        ("abc", "ac", "-b"),
+        ("ac", "abc", "+b"),
+        ("abc", "x", "-a -b -c +x"),
+        ("abcd", "axd", "-b -c +x"),
+        ("ab", "abb", "+b"),
+        ("abb", "ab", "-b"),
+        ("", "x", "+x"),
+        ("x", "", "-x"),
+        ("ab", "abc", "+c"),
+        ("bc", "abc", "+a"),
+    ],
+)
+def test_of_two_texts_the_lines_that_differ_are_shown(old: str, new: str, shown: str) -> None:
+    """Line by line where they have as many; else what is left between what both begin and end with."""
+    lines = answering.changed_lines([one.encode() for one in old], [one.encode() for one in new])
+    assert " ".join(line.removeprefix("maple:   ").replace(" ", "") for line in lines) == shown
