@@ -165,7 +165,8 @@ class Trials:
 
     def in_child(self, bug: Bug, names: list[str], write: int) -> int:
         """Run the tests with the bug; return 1 where one fails, and write its name."""
-        signal.alarm(int(8 * SECONDS))  # a bug that never ends is noticed too
+        signal.setitimer(signal.ITIMER_PROF, 8 * SECONDS)  # a bug that never ends is noticed too
+        signal.alarm(int(100 * SECONDS))
         gc.disable()
         self.living.swap({(bug.file, bug.function): compiled(bug, _read(bug.file))})
         spent = 0.0
