@@ -20,11 +20,13 @@ WRAPPERS = (
 
 
 def proven(script: str, *words: bytes) -> list[str]:
-    """The codes of what is certain, with these words for sbatch."""
+    """The codes of what is certain, with these words for sbatch; and whether a right script may feel a change."""
     argv = (b"sbatch", *words, b"j")
     asked = Submission("slurm", argv, script.encode(), "file", b"j", b"/work", 1000, {b"HOME": b"/h"})
     decision = decide(asked, GENERIC_SLURM, None)
-    return [one.code for one in decision.findings if one.proven] + (["repaired"] if decision.repaired else [])
+    unfelt = {f"{one.code} {fix.says}" for one in decision.findings for fix in one.fixes if fix.harmless}
+    changed = decision.repaired is not None and not set(decision.repaired.says) <= unfelt
+    return [one.code for one in decision.findings if one.proven] + (["repaired"] if changed else [])
 
 
 @pytest.mark.parametrize("name", HOOKED)
