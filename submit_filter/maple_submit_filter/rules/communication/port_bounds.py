@@ -24,10 +24,10 @@ _SUM = (  # patterns are made where there is a port to look at
     rb"\$\(\((.*)\)\)\Z|\$\([ \t]*expr[ \t]+([^()]*(?:\([^()]*\)[^()]*)*)\)\Z|`[ \t]*expr[ \t]+([^`]*)`\Z"
 )
 _DRAWN = rb"(?:\$\(|`)[ \t]*shuf[ \t]+-i[ \t]*(\d{1,7})-(\d{1,7})(?:[ \t]+-n[ \t]*1)?[ \t]*[)`]\Z"
-_LAST = (  # the last digits of a number: ${X: -4}, $(echo -n $X | tail -c 4)
-    rb"\$\{\w+:[ \t]*\(?[ \t]*-(\d)[ \t]*\)?(?::\d)?\}",
+_LAST = rb"\$\{\w+:[ \t]*\(?[ \t]*-(\d)[ \t]*\)?(?::\d)?\}"  # the last digits of a number: ${X: -4}
+_LAST_PRINTED = (  # and $(echo -n $X | tail -c 4)
     rb"(?:\$\(|`)[ \t]*(?:echo[ \t]+-n|printf(?:[ \t]+[\"']?%s[\"']?)?)[ \t]+[\"']?\$\{?\w+\}?[\"']?"
-    rb"[ \t]*\|[ \t]*tail[ \t]+-c[ \t]*(\d)[ \t]*[)`]",
+    rb"[ \t]*\|[ \t]*tail[ \t]+-c[ \t]*(\d)[ \t]*[)`]"
 )  # fmt: skip
 _LINE = (  # with the end of the line that echo prints, so one digit less
     rb"(?:\$\(|`)[ \t]*echo[ \t]+[\"']?\$\{?\w+\}?[\"']?[ \t]*\|[ \t]*tail[ \t]+-c[ \t]*(\d)[ \t]*[)`]"
@@ -85,7 +85,7 @@ def _of_name(
 def _tails(value: bytes) -> Tuple[bytes, int]:
     """Return a value with a name of its own, `tail_4`, for each place that gives the last digits of a number."""
     made = [0, 0, 0]
-    value, made[0] = re.subn(_LAST[0], lambda match: b"tail_" + match.group(1), value)
-    value, made[1] = re.subn(_LAST[1], lambda match: b"tail_" + match.group(1), value)
+    value, made[0] = re.subn(_LAST, lambda match: b"tail_" + match.group(1), value)
+    value, made[1] = re.subn(_LAST_PRINTED, lambda match: b"tail_" + match.group(1), value)
     value, made[2] = re.subn(_LINE, lambda match: b"tail_%d" % (int(match.group(1)) - 1), value)
     return value, sum(made)

@@ -59,18 +59,21 @@ def _of_other_schedulers(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Fin
     for match in re.finditer(_STARTED, job.source):
         word = match.group(1)
         whose, unless = _WHOSE[word]
-        brought = re.search(
-            rb"(?:command -v|which|type|hash|alias)[ \t]+%s\b|\b%s[ \t]*\(\)" % (word, word), job.source
-        )
         if not site.launchers and word != b"srun":
             continue  # nobody has described the cluster
-        if word not in named and job.submission.scheduler not in unless and not brought:
+        if word not in named and job.submission.scheduler not in unless and not _brought(word, job.source):
             there = [launcher_fact.name for launcher_fact in site.launchers if launcher_fact.state == "preferred"]
             instead = there[0] if there else "mpiexec" if job.submission.scheduler == "pbs" else "srun"
             says = "%s is the launcher of %s, and this is a job of %s" % (
                 word.decode(), whose, "PBS" if job.submission.scheduler == "pbs" else "Slurm")  # fmt: skip
             yield Finding("MPL307", says, Span(*match.span(1)), help="use %s, the launcher here" % instead)
             return
+
+
+def _brought(word: bytes, source: bytes) -> bool:
+    """Return whether the script asks for a command before it uses it, or makes one of that name."""
+    asked = rb"(?:command -v|which|type|hash|alias)[ \t]+%s\b|\b%s[ \t]*\(\)" % (word, word)
+    return re.search(asked, source) is not None
 
 
 def said_of(link: Link, site: Site) -> Optional[LauncherFact]:
