@@ -51,15 +51,18 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                           help="leave out the quotes, or start it with bash -c")  # fmt: skip
 
 
+_USED = re.compile(rb"(?<!\\)\$(?:(\w+)(?![\w\[])|\{(\w+)\})")
+
+
 def _first_of_array(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     """Yield that of an array of options only the first word is taken."""
     for name, spans in plan.assigned.items():
         texts = [job.source[span.start : span.end] for span in spans]
         if not all(re.match(rb"\w+\+?=\(", text) for text in texts) or not any(map(_SEVERAL.search, texts)):
             continue
-        used = re.compile(rb"(?<!\\)\$(?:%s(?![\w\[])|\{%s\})" % (name, name))
         for step in plan.steps:
-            match = used.search(job.source[: step.span.end], step.span.start)
+            uses = _USED.finditer(job.source[: step.span.end], step.span.start)
+            match = next((use for use in uses if name in use.groups()), None)
             if match is not None:
                 edit = Edit(Span(*match.span()), b"${%s[@]}" % name, "MPL321")
                 yield Finding("MPL321", "%s is an array, of which this is the first word" % name.decode(),
