@@ -70,6 +70,11 @@ def sub(pattern: Any, new: Any, text: Any, count: int = 0, flags: int = 0) -> An
     return compile(pattern, flags).sub(new, text, count)
 
 
+def subn(pattern: Any, new: Any, text: Any, count: int = 0, flags: int = 0) -> Any:
+    """Return the same, and how many matches there were."""
+    return compile(pattern, flags).subn(new, text, count)
+
+
 def __getattr__(name: str) -> Any:
     """Return what the real module has."""
     if name.startswith("__"):

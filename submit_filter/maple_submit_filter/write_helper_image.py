@@ -181,7 +181,8 @@ def _name(path: str, folder: str) -> str:
 def _learnt(folder: str) -> Tuple[List[str], List[Expression]]:
     """Return the modules that every submission needs, in order, and all expressions.
 
-    Those that modules compile when they are imported, of the standard library too, or call `re` with.
+    Those that modules compile when they are imported, of the standard library too, call `re` with, or name in a tuple
+    `CHOSEN_LATER`, because a table has them.
     """
     expressions: Dict[Expression, None] = {}
     real = re.compile
@@ -198,6 +199,8 @@ def _learnt(folder: str) -> Tuple[List[str], List[Expression]]:
             module = importlib.import_module(_name(path, folder))
             for pattern, flags in _in_calls(path, vars(module)):
                 compiling(pattern, flags)
+            for pattern in vars(module).get("CHOSEN_LATER", ()):
+                compiling(pattern)
     finally:
         re.compile = real
     return order, list(expressions)

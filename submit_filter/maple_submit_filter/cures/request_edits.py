@@ -158,14 +158,14 @@ def _share(beside: Setting, chunk: select.Chunk, job: Job) -> bytes:
 
 
 _PART = rb"(\d{1,4})\s*(d(?:ays?)?|h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)"
-_ANY = rb"\d{1,4}\s*(?:d(?:ays?)?|h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)"
+_PARTS = rb"(?:\d{1,4}\s*(?:d(?:ays?)?|h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)[\s,]*)+"
 _SECONDS = {b"d": 86400, b"h": 3600, b"m": 60, b"s": 1}
 
 
 def clock(value: bytes) -> Optional[bytes]:
     """Return `24h`, `2d`, `90min` or `1d12h` as HH:MM:SS; None for anything else, and where a part comes twice."""
     text = value.strip(b"\"'").lower()
-    if not re.fullmatch(rb"(?:%s[\s,]*)+" % _ANY, text):
+    if not re.fullmatch(_PARTS, text):
         return None
     parts = re.findall(_PART, text)
     units = [unit[:1] for _, unit in parts]

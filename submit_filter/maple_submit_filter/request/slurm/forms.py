@@ -84,6 +84,7 @@ _AFTER = rb"(?:after(?:any|ok|notok|burstbuffer|corr)?(?::\d+(?:_(?:\d+|\*))?(?:
 _DEPENDS = rb"%s(?:[,?]%s)*\Z|\d+(?:[,:]\d+)*\Z" % (_AFTER, _AFTER)
 _MEANT = ((rb"gpu=(\d+)\Z", rb"gpu:\1"), (rb"(\d+)\Z", rb"gpu:\1"), (rb"gpu:(\d+):([A-Za-z][\w.-]*)\Z", rb"gpu:\2:\1"),
           (rb"gpu:([A-Za-z][\w.-]*)=(\d+)\Z", rb"gpu:\1:\2"))  # fmt: skip
+CHOSEN_LATER = (*_FORMS.values(), *(form for form, _ in _MEANT))  # for the helper's image
 
 
 def refused_later(settings: Settings) -> Iterator[Form]:

@@ -36,6 +36,14 @@ _INSTEAD = {
     b"PBS_NP": 'wc -l < "$PBS_NODEFILE" counts the ranks',
     b"PBS_NUM_PPN": "$PBS_NODEFILE has a line for each rank of a node",
 }
+_ASKED = rb"(?m)^(?![ \t]*#).*(?:\[[ \t]|\btest[ \t]|\bcase[ \t]|:[-=+?]).*\b%s\b"
+_READS = rb"(?m)^(?![ \t]*#).*?\$(?:(%s)\b|\{(%s)\})"
+_PIECE = rb"(?m)\$\{?(%s)\b"
+CHOSEN_LATER = tuple(  # for the helper's image
+    text
+    for pattern in (_SLURMS, _PBSS, _TORQUES)
+    for text in (_ASKED % pattern, _READS % (pattern, pattern), _PIECE % pattern)
+)
 
 
 @rule("MPL406", "variables that another scheduler sets")
@@ -60,9 +68,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _first(pattern: bytes, pbs: bool, plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     """Yield the first word that reads such a variable, where nothing in the script sets one or asks about one."""
-    if re.search(rb"(?m)^(?![ \t]*#).*(?:\[[ \t]|\btest[ \t]|\bcase[ \t]|:[-=+?]).*\b%s\b" % pattern, job.source):
+    if re.search(_ASKED % pattern, job.source):
         return
-    for match in re.finditer(rb"(?m)^(?![ \t]*#).*?\$(?:(%s)\b|\{(%s)\})" % (pattern, pattern), job.source):
+    for match in re.finditer(_READS % (pattern, pattern), job.source):
         group = 1 if match.group(1) else 2
         name = match.group(group)
         if name in plan.assigned or name in job.submission.environment:
@@ -100,7 +108,7 @@ _WAYS = {
 def _renamed(name: bytes, pattern: bytes, job: Job) -> Optional[Fix]:
     """Read what this scheduler sets, wherever the script reads what the other one does; all of it, or nothing."""
     edits: List[Edit] = []
-    for read in re.finditer(rb"(?m)\$\{?(%s)\b" % pattern, job.source):
+    for read in re.finditer(_PIECE % pattern, job.source):
         if in_comment(job.source, read.start()):
             continue
         edit = _instead(read, job.source)

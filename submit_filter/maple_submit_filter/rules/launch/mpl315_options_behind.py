@@ -14,6 +14,7 @@ from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 
 ENOUGH = 2  # a script may have one option of such a name itself
+CHOSEN_LATER = tuple(agent.misplaced for agent in AGENTS.values() if agent.misplaced)  # for the helper's image
 
 
 @rule("MPL315", "the launcher's options stand after the script")
