@@ -9,36 +9,25 @@ says: that may be wrong. Here it is made only if nothing that is seen of the job
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
+from typing import Optional, Tuple
 
 from ..cures.origins import ways
 from ..plan.declared_worlds import lost
-from ..types.edits import Fix
 from ..types.findings import Finding
 from ..types.launch_plan import Step
 from .cost import asks_for_less
-from .search import Again, Repair, State, reasons, tried
+from .search import Again, Repair, State, Taken, tried, walked
 
 MOST = 4  # changes that follow from advice; who needs more of them should read it
 
 
 def eased(start: State, again: Again) -> Optional[Repair]:
     """Return what the harmless changes lead to, None where there is none. *start* has all findings, also advice."""
-    state = start
-    taken: List[Tuple[str, Fix]] = []
-    because: List[Tuple[int, str]] = []
-    for _ in range(MOST):
-        step = _next(state, again)
-        if step is None:
-            break
-        code, fix, after = step
-        taken.append((code, fix))
-        because += reasons(fix, state)
-        state = after
-    return Repair(state, not state.proven(), tuple(taken), tuple(dict.fromkeys(because)), ()) if taken else None
+    state, taken, because = walked(start, MOST, lambda state: _next(state, again))
+    return Repair(state, not state.proven(), tuple(taken), because, ()) if taken else None
 
 
-def _next(state: State, again: Again) -> Optional[Tuple[str, Fix, State]]:
+def _next(state: State, again: Again) -> Optional[Taken]:
     for finding in state.findings:
         for fix in finding.fixes[:1]:
             for way in ways(fix, state.plan, state.job) if fix.harmless else ():

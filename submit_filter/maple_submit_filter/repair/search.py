@@ -69,22 +69,14 @@ Taken = Tuple[str, Fix, State]  # the rule's code, its fix, and what that leads 
 
 def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
     """Return what fixes of the given safeties lead to. *again* makes the state for changed bytes and argv."""
-    state = start
-    taken: List[Tuple[str, Fix]] = []
-    because: List[Tuple[int, str]] = []
     held: List[Tuple[str, str]] = []
-    seen = {submitted(start)}
-    for _ in range(MOST_ROUNDS):
-        if not state.proven():
-            break
-        step = _best(state, start, safeties, again, held, seen)
-        if step is None:
-            break
-        code, fix, after = step
-        taken.append((code, fix))
-        because += reasons(fix, state)
-        state = after
+    seen: Set[Submitted] = set()
+
+    def following(state: State) -> Optional[Taken]:
         seen.add(submitted(state))
+        return _best(state, start, safeties, again, held, seen) if state.proven() else None
+
+    state, taken, because = walked(start, MOST_ROUNDS, following)
     whole = not state.proven() and bool(taken)
     losses = lost(start.played(), state.played()) if whole else ()
     if losses and Safety.ASK not in safeties:
@@ -94,7 +86,25 @@ def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
         taken[-1] = (taken[-1][0], _as_offer(taken[-1][1], losses))
     cured = {code for code, _ in taken} if whole else set()
     left = tuple(fromkey for fromkey in dict.fromkeys(held) if fromkey[0] not in cured)
-    return Repair(state, whole, tuple(taken), tuple(dict.fromkeys(because)), left)
+    return Repair(state, whole, tuple(taken), because, left)
+
+
+def walked(
+    start: State, most: int, following: Callable[[State], Optional[Taken]]
+) -> Tuple[State, List[Tuple[str, Fix]], Tuple[Tuple[int, str], ...]]:
+    """Return where *following* leads in at most so many steps, these steps, and the lines that they change with why."""
+    state = start
+    taken: List[Tuple[str, Fix]] = []
+    because: List[Tuple[int, str]] = []
+    for _ in range(most):
+        step = following(state)
+        if step is None:
+            break
+        code, fix, after = step
+        taken.append((code, fix))
+        because += reasons(fix, state)
+        state = after
+    return state, taken, tuple(dict.fromkeys(because))
 
 
 def reasons(fix: Fix, state: State) -> List[Tuple[int, str]]:
