@@ -154,10 +154,11 @@ def by_lines(digest: Digest, out: Collection[Place], voter: Voter, also: Collect
 def by_sentence(digest: Digest, out: Collection[Place], voter: Voter, before: Event | None = None) -> Named | None:
     """Return the cause that the sentence of the likeliest telling event gives, None where it says none that is often
     right, or where the labelled lines know it for another. *out*: places of events that are known to tell nothing;
-    *before*: an error that nobody knows, before what may only follow from it: it is read first.
+    *before*: an error that nobody knows, before what may only follow from it: it alone is read.
     """
     rows = candidates(digest, voter, weights_in_force(), frozenset(out))
-    rows = [row for row in sorted(rows, key=lambda row: row.event is not before)[:2] if deadly(row.event, digest)]
+    read = [row for row in rows if row.event is before] if before is not None else rows[:2]
+    rows = [row for row in read if deadly(row.event, digest)]
     row = next((row for row in rows if reading(row.event.text)), rows[0] if rows else None)
     if row is None:
         return None
