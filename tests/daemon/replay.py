@@ -242,7 +242,7 @@ class Replay:
             sorted(pair for pair in one.environment.items() if pair[0] not in SESSION or pair[0] in job.script)
         )
         text = ""
-        if job.file:
+        if job.file and job.file.encode() in job.script:  # an edit may have taken the line away
             with open(job.file, encoding="utf-8") as file:
                 text = file.read()
         return self._site.facts, job.uid, job.scheduler, one.argv, job.script, around, text
