@@ -95,7 +95,7 @@ def test_a_log_that_is_cut_tells_no_other_number(tmp_path_factory, text: str, sh
     all_of = {(one.step, one.steps, one.loss) for one in read(str(path), formats()).observations}
     path.write_bytes(whole[: int(share * len(whole))])
     found = read(str(path), formats()).observations
-    keys = {(one.step, one.steps) for one in found}
+    keys = {(one.step, one.steps) for one in found} - {(None, None)}  # what tells epochs or a loss alone has neither
     assert keys <= {key[:2] for key in all_of}
 
 

@@ -12,7 +12,6 @@ from ...types.job import Job, in_comment
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
-CODE = "MPL337"
 _OF_IMAGES = frozenset(
     b"exec run shell instance build pull push cache capability config delete help inspect key keyserver overlay "
     b"plugin registry remote search sif sign test verify version oci checkpoint".split()
@@ -34,7 +33,7 @@ _PROGRAM = rb"(?i)\S+\.(?:py|sif|simg|img)\Z|docker://\S+|\$\{?\w*(?:SIF|IMG|IMA
 _NO_CALL = (b"load", b"add", b"install", b"echo", b"-p", b"module", b"ml", b"which", b"-v")
 
 
-@rule(CODE, "a command without the word that says what to do")
+@rule("MPL337", "a command without the word that says what to do")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """accelerate, apptainer and singularity begin with a command of theirs.
 
@@ -51,8 +50,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         if before and before[-1] in _NO_CALL:
             continue
         shown, own = name.decode(), _MEANT[name]
-        edit = Edit(Span(match.end("name"), match.end("name")), b" " + own, CODE)
-        yield Finding(CODE, "%s is not told what to do with %s" % (shown, word.decode("utf-8", "replace")),
+        edit = Edit(Span(match.end("name"), match.end("name")), b" " + own, "MPL337")
+        yield Finding("MPL337", "%s is not told what to do with %s" % (shown, word.decode("utf-8", "replace")),
                       Span(*match.span("name")), help="%s %s" % (shown, own.decode()),
                       fixes=(Fix((edit,), Safety.ASK, "%s %s" % (shown, own.decode())),))  # fmt: skip
         return

@@ -14,13 +14,12 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
-CODE = "MPL225"
 _OF_HOURS = (24, 36, 48, 72, 96, 168)  # how long people train, and for how many minutes nobody
 _SECONDS = 300  # of qsub, for which a number alone counts seconds
 _UNIT = rb"(?i)(\d+)?[ -]?\b(?:h|hrs?|hours?|std|stunden|heures|horas)\b|(\d+)h\b"
 
 
-@rule(CODE, "a time in a unit that is hardly meant")
+@rule("MPL225", "a time in a unit that is hardly meant")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """A number alone counts minutes for sbatch (sbatch(1), --time) and seconds for qsub; `48:00` minutes for both.
 
@@ -41,10 +40,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     seconds = is_pbs(job) and not behind
     new = b"%02d:%02d:00" % divmod(number, 60) if seconds and number not in _OF_HOURS else (
         match.group(1) + (behind or b":00") + b":00")  # fmt: skip
-    made = restate(job, setting, new, CODE)
+    made = restate(job, setting, new, "MPL225")
     fixes = (made.fix(Safety.ASK, "a time of %s" % new.decode()),) if made is not None else ()
     says = "%s is %d %s, not hours" % (setting.value.decode(), number, "seconds" if seconds else "minutes")
-    yield Finding(CODE, says, at(setting), asks_for="walltime" if is_pbs(job) else "time", fixes=fixes,
+    yield Finding("MPL225", says, at(setting), asks_for="walltime" if is_pbs(job) else "time", fixes=fixes,
                   help="hours are written with minutes and seconds: %s" % new.decode())  # fmt: skip
 
 

@@ -14,7 +14,6 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
-CODE = "MPL120"
 _C_SHELLS = (b"csh", b"tcsh")
 _OF_BASH = (
     rb"(?m)^[ \t]*(?:export[ \t]+\w+=\S|[A-Za-z_]\w*=[^\s=]"
@@ -27,7 +26,7 @@ _OF_CSH = (
 )
 
 
-@rule(CODE, "commands of another shell")
+@rule("MPL120", "commands of another shell")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """bash has no setenv, and the C shell has no export: what the script sets is not set.
 
@@ -45,13 +44,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         if match is not None:
             word = match.group().split(b"=")[0].strip().decode("utf-8", "replace")
             says = "%s reads the script, which is written for bash: %s" % (shell.decode(), word)
-            yield Finding(CODE, says, place, fixes=_bash(job, shell), help="name bash, which reads it")
+            yield Finding("MPL120", says, place, fixes=_bash(job, shell), help="name bash, which reads it")
     elif job.script.is_shell and any(word in job.source for word in (b"setenv ", b"foreach ", b"set ")):
         matches = [match for match in re.finditer(_OF_CSH, job.source) if not _in_text(job.source, match.start())]
         if matches and not re.search(rb"(?m)^[ \t]*(?:function[ \t]+)?setenv[ \t]*\(", job.source):
             says = "%s is a command of the C shell, and bash reads the script" % _shown(matches[0])
             yield Finding(
-                CODE, says, Span(*matches[0].span()), fixes=_exports(matches), help="for bash: export NAME=value"
+                "MPL120", says, Span(*matches[0].span()), fixes=_exports(matches), help="for bash: export NAME=value"
             )
 
 
@@ -73,10 +72,10 @@ def _bash(job: Job, shell: bytes) -> Tuple[Fix, ...]:
     """Name bash where the C shell is named."""
     setting = job.settings.get("shell") if is_pbs(job) else None
     if setting is not None:
-        made = restate(job, setting, b"/bin/bash", CODE)
+        made = restate(job, setting, b"/bin/bash", "MPL120")
         return (made.fix(Safety.ASK, "-S /bin/bash"),) if made is not None else ()
     end = job.source.find(b"\n")
-    return (Fix((Edit(Span(0, end), b"#!/bin/bash", CODE),), Safety.ASK, "#!/bin/bash"),) if end > 0 else ()
+    return (Fix((Edit(Span(0, end), b"#!/bin/bash", "MPL120"),), Safety.ASK, "#!/bin/bash"),) if end > 0 else ()
 
 
 def _in_text(source: bytes, offset: int) -> bool:
@@ -95,5 +94,5 @@ def _exports(matches: "list[re.Match[bytes]]") -> Tuple[Fix, ...]:
         first = "env" if match.group("env") else "set"
         name, value = ("name", "value") if first == "env" else ("own", "given")
         words = (b"export " if first == "env" else b"") + match.group(name) + b"=" + match.group(value)
-        edits.append(Edit(Span(match.start(first), match.end()), words, CODE))
+        edits.append(Edit(Span(match.start(first), match.end()), words, "MPL120"))
     return (Fix(tuple(edits), Safety.ASK, "as bash writes it"),)
