@@ -16,7 +16,7 @@ from ..templates.knowledge import meanings
 from ..templates.knowledge.conditions import Fact, holds
 from ..templates.knowledge.entries import Entry
 from .rank.cause_event import Voter, telling
-from .rank.judges import LEAST, Judgement, Named, agrees, by_lines, by_own_sentence, by_sentence, of_entry
+from .rank.judges import LEAST, Judgement, Named, agrees, by_lines, by_own_sentence, by_sentence, likeliest, of_entry
 from .rank.proof import shown
 from .rank.ranking import Ranked, of_earlier_run, ranked, said_to_have_ended, survived, unread
 from .read import bare, cleaned
@@ -238,8 +238,9 @@ def _by_lines(
 ) -> tuple[Cause, ...]:  # fmt: skip
     """Return *causes*, of which the first may only follow, behind what the labelled lines name, or "unknown"."""
     explained = {match.event.place for match in matches if known[match.entry].role in ("follows", "harmless")}
-    named = by_lines(digest, explained, voter, {cause.cause for cause in causes})
-    named = by_sentence(digest, explained, voter, before) if named is None else named
+    rows = likeliest(digest, explained, voter)
+    named = by_lines(rows, digest, {cause.cause for cause in causes})
+    named = by_sentence(rows, digest, before) if named is None else named
     if named is None:
         return tuple(causes) if causes and causes[0].cause == "unknown" else (UNKNOWN, *causes)
     return _with_first(causes, named)

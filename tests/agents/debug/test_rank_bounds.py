@@ -8,7 +8,17 @@ from dataclasses import replace
 import pytest
 from maple_agents.diagnose.rank import cause_event, judges
 from maple_agents.diagnose.rank.cause_event import candidates, seen
-from maple_agents.diagnose.rank.judges import AGREED, ALONE, DISPUTED, OUTVOTED, agrees, by_lines, deadly, seen_by_both
+from maple_agents.diagnose.rank.judges import (
+    AGREED,
+    ALONE,
+    DISPUTED,
+    OUTVOTED,
+    agrees,
+    by_lines,
+    deadly,
+    likeliest,
+    seen_by_both,
+)
 from maple_agents.diagnose.rank.ranking import MANY, SOME, of_earlier_run, survived
 from maple_agents.diagnose.recognise.neighbours import FOLLOWS, Vote
 from maple_agents.diagnose.values import Digest, Event, Place, Severity
@@ -182,6 +192,10 @@ def test_a_vote_for_the_same_class_agrees_from_a_strength_on(strength: float, vo
     assert not agrees(event(1), OOM, lambda _: vote) and not agrees(event(1), DISK, lambda _: None)
 
 
+def _alone(digest, voter, also):  # type: ignore[no-untyped-def]
+    return by_lines(likeliest(digest, (), voter), digest, also)
+
+
 @pytest.mark.parametrize(
     ("cause", "strength", "also", "named"),
     [(OOM, ALONE, (), True), (OOM, ALONE - 0.01, (), False), (OOM, OUTVOTED, (OOM,), True),
@@ -192,16 +206,16 @@ def test_lines_alone_name_a_cause_from_a_strength_on(monkeypatch, cause, strengt
     """One of a death; less where an entry has words for the class. Below one half of sureness none is named."""
     one = event(3)
     monkeypatch.setattr(judges, "sureness_in_force", lambda: {"lines": {"one": 1.0}})
-    said = by_lines(Digest(events=(one,)), (), lambda _: Vote(cause, 1.0, strength, DISK), also)
+    said = _alone(Digest(events=(one,)), lambda _: Vote(cause, 1.0, strength, DISK), also)
     assert (said is not None) == named
     if said is not None:
         assert (said.cause, said.event, said.judgement.voters, said.judgement.second) == (OOM, one, ("lines",), DISK)
     monkeypatch.setattr(judges, "sureness_in_force", lambda: {"lines": {"one": -0.01}})
-    assert by_lines(Digest(events=(one,)), (), lambda _: Vote(cause, 1.0, strength), also) is None
-    assert by_lines(Digest(events=()), (), lambda _: Vote(cause, 1.0, strength), also) is None
+    assert _alone(Digest(events=(one,)), lambda _: Vote(cause, 1.0, strength), also) is None
+    assert _alone(Digest(events=()), lambda _: Vote(cause, 1.0, strength), also) is None
     for alive in (event(3, severity=Severity.WARNING), event(3, behind=MANY)):
         assert not deadly(alive, Digest(events=(alive,)))
-        assert by_lines(Digest(events=(alive,)), (), lambda _: Vote(cause, 1.0, 1.0), also) is None
+        assert _alone(Digest(events=(alive,)), lambda _: Vote(cause, 1.0, 1.0), also) is None
 
 
 def test_weights_that_are_none_are_refused() -> None:

@@ -18,10 +18,10 @@ import numpy
 from maple_agents.diagnose import diagnosis
 from maple_agents.diagnose.rank import judges
 from maple_agents.diagnose.rank.cause_event import FILE as TELLING
-from maple_agents.diagnose.rank.cause_event import candidates, seen, weights_in_force
+from maple_agents.diagnose.rank.cause_event import Candidate, seen
 from maple_agents.diagnose.recognise.complaint_sentences import Reading, reading
 from maple_agents.diagnose.recognise.neighbours import FILE, FOLLOWS, Index, Vote, indexed, packed
-from maple_agents.diagnose.values import Digest, Event, Place, Severity
+from maple_agents.diagnose.values import Digest, Event, Severity
 from maple_agents.templates.knowledge import Entry, entries
 
 from tests.agents.debug.blind_logs import FOLDER
@@ -184,10 +184,7 @@ def _asked(
         claims[:] = [("entries", judges.seen_by_both(entry, score, lead, votes), entry.cause == case.cause)]
         return judges.Judgement(1.0, False, ("entries",))
 
-    def by_lines(
-        digest: Digest, out: Collection[Place], voter: Callable[[str], Vote | None], also: Collection[str] = ()
-    ) -> None:
-        rows = candidates(digest, voter, weights_in_force(), frozenset(out))
+    def by_lines(rows: Sequence[Candidate], digest: Digest, also: Collection[str] = ()) -> None:
         claims[:] = [
             ("lines", judges.seen_by_lines(row), row.vote.cause == case.cause)
             for row in rows[:1]

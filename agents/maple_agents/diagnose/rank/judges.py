@@ -133,13 +133,20 @@ def _second(cause: str, votes: Iterable[Vote | None]) -> str:
     return next((name for name in names if name and name not in (cause, *NO_CLASS)), "")
 
 
-def by_lines(digest: Digest, out: Collection[Place], voter: Voter, also: Collection[str] = ()) -> Named | None:
+def likeliest(digest: Digest, out: Collection[Place], voter: Voter) -> list[Candidate]:
+    """Return the events that may tell the cause, the likeliest first, each with what the labelled lines say of it.
+
+    *out*: places of events that are known to tell nothing.
+    """
+    return candidates(digest, voter, weights_in_force(), frozenset(out))
+
+
+def by_lines(rows: Sequence[Candidate], digest: Digest, also: Collection[str] = ()) -> Named | None:
     """Return the cause that the labelled lines name where no entry does, None where they don't know the telling line.
 
-    *out*: places of events that are known to tell nothing; *also*: classes that an entry has words for.
+    *rows*: the likeliest events; *also*: classes that an entry has words for.
     A line is like another by its words: a warning, and what life went on after, is no death however alike.
     """
-    rows = candidates(digest, voter, weights_in_force(), frozenset(out))
     if not rows or rows[0].vote is None or not deadly(rows[0].event, digest):
         return None
     vote, sure = rows[0].vote, _share(sureness_in_force().get("lines", {}), seen_by_lines(rows[0]))
@@ -151,12 +158,11 @@ def by_lines(digest: Digest, out: Collection[Place], voter: Voter, also: Collect
 # The third witness: what the sentence of an error says of what kind of thing, whatever words it has for it.
 
 
-def by_sentence(digest: Digest, out: Collection[Place], voter: Voter, before: Event | None = None) -> Named | None:
+def by_sentence(rows: Sequence[Candidate], digest: Digest, before: Event | None = None) -> Named | None:
     """Return the cause that the sentence of the likeliest telling event gives, None where it says none that is often
-    right, or where the labelled lines know it for another. *out*: places of events that are known to tell nothing;
-    *before*: an error that nobody knows, before what may only follow from it: it alone is read.
+    right, or where the labelled lines know it for another. *rows*: the likeliest events; *before*: an error that nobody
+    knows, before what may only follow from it: it alone is read.
     """
-    rows = candidates(digest, voter, weights_in_force(), frozenset(out))
     read = [row for row in rows if row.event is before] if before is not None else rows[:2]
     rows = [row for row in read if deadly(row.event, digest)]
     row = next((row for row in rows if reading(row.event.text)), rows[0] if rows else None)
@@ -212,5 +218,5 @@ def deadly(event: Event, digest: Digest) -> bool:
 
 __all__ = [
     "Judgement", "LEAST", "NO_CLASS", "Named", "SURE", "agrees", "by_lines", "by_own_sentence", "by_sentence", "deadly",
-    "of_entry", "seen_by_both", "seen_by_lines", "sureness_in_force",
+    "likeliest", "of_entry", "seen_by_both", "seen_by_lines", "sureness_in_force",
 ]  # fmt: skip

@@ -6,16 +6,15 @@ The kinds of things, what may be said of them and which class that gives are dat
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import tomllib
-from maple_submit_filter.host import places
 
 from ..read import bare
+from .neighbours import learnt
 
 FILE = "complaints.toml"
 LONGEST = 500  # letters of a sentence that are read
@@ -41,6 +40,7 @@ class Rule(NamedTuple):
     far: int
 
 
+@lru_cache(maxsize=256)
 def reading(text: str) -> Reading | None:
     """Return what a cleaned line of a log says, None where it complains of nothing that is known."""
     sentence = _TIGHT.sub(" ", bare(text))[:LONGEST]
@@ -82,22 +82,22 @@ def _compiled(expression: str) -> re.Pattern[str]:
 @cache
 def _rules() -> tuple[Rule, ...]:
     """Return the readings of the templates in force, none where there are none that can be read."""
-    for folder in places.folders(os.path.join("templates", "words")):
-        try:
-            with open(os.path.join(folder, FILE), "rb") as file:
-                return tuple(_read(tomllib.load(file)))
-        except (OSError, ValueError, KeyError, TypeError, re.error):
-            continue
-    return ()
+    return learnt(FILE, _read, "words") or ()
 
 
-def _read(data: Mapping[str, Any]) -> Iterator[Rule]:
-    states = data["states"]
-    for row in data["readings"]:
-        yield Rule(
-            row["name"], row["cause"], row.get("thing", ""), [states[name] for name in row.get("states", ())],
-            row.get("whole", ""), row.get("without", ""), data["far"],
-        )  # fmt: skip
+def _read(data: bytes) -> tuple[Rule, ...]:
+    try:
+        words = tomllib.loads(data.decode())
+        return tuple(_made(row, words["states"], words["far"]) for row in words["readings"])
+    except (KeyError, TypeError) as error:
+        raise ValueError("no readings: %s" % error) from None
+
+
+def _made(row: Mapping[str, Any], states: Mapping[str, str], far: int) -> Rule:
+    return Rule(
+        row["name"], row["cause"], row.get("thing", ""), [states[name] for name in row.get("states", ())],
+        row.get("whole", ""), row.get("without", ""), far,
+    )  # fmt: skip
 
 
 __all__ = ["Reading", "reading"]

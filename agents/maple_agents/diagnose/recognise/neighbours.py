@@ -189,12 +189,13 @@ def _swapped(row: array) -> array:  # type: ignore[type-arg]
     return row
 
 
-def learnt(name: str, read: Callable[[bytes], Made]) -> Made | None:
+def learnt(name: str, read: Callable[[bytes], Made], kind: str = "knowledge") -> Made | None:
     """Return what *read* makes of the first file of that name beside the entries in force, None where none is one.
 
+    *kind*: the folder of the templates that it lies in.
     *read* raises `ValueError` for what it cannot read.
     """
-    for folder in places.folders(os.path.join("templates", "knowledge")):
+    for folder in places.folders(os.path.join("templates", kind)):
         try:
             with open(os.path.join(folder, name), "rb") as file:
                 return read(file.read())
