@@ -222,10 +222,8 @@ def _cured(shown: State, state: State, site: Site, tape: Tape) -> Decision:
         return known[source, argv]
 
     first = _eased(shown, site)
-    if first is None and not state.proven():
-        return Decision("findings", shown.findings, shown.plan)
     base = again(first.state.job, *submitted(first.state)) if first is not None else state
-    if base is None:
+    if base is None or (first is None and not state.proven()):
         return Decision("findings", shown.findings, shown.plan)
     safe = repair(base, (Safety.SAFE,), again).behind(first)
     more, unasked = (safe, True) if safe.whole else _with_offers(base, first, shown.findings, sure, again)

@@ -206,6 +206,10 @@ class Site(NamedTuple):
         """Return the state of a launcher: "unknown" where the file does not speak of it."""
         return next((launcher_fact.state for launcher_fact in self.launchers if launcher_fact.name == name), "unknown")
 
+    def preferred(self) -> List[str]:
+        """Return the launchers that the site prefers, in the order of its file."""
+        return [launcher_fact.name for launcher_fact in self.launchers if launcher_fact.state == "preferred"]
+
     def maker(self, name: str) -> str:
         """Return whose program the launcher of that name is, "" where the file does not say."""
         makers = {launcher_fact.name: launcher_fact.maker for launcher_fact in self.launchers}

@@ -14,6 +14,7 @@ from .. import rule
 from ..program_text import files_read, is_rank
 
 CODE = "MPL703"
+_IMAGES = ("container", "container-image", "container-name")  # what names the image of a step
 _RUNS = re.compile(rb"(?m)^(?![ \t]*#)(?:[^#\n]*?[ \t;&|])?(shifter)(?=[ \t\\])(?:[^\n]|(?<=\\)\n)*")
 _SAYS = re.compile(rb"--image\b|(?<!\S)-i\b|SHIFTER_IMAGE|SLURM_SPANK_SHIFTER|SHIFTER_\w*IMAGE")
 _COMMENTED = re.compile(rb"(?m)^#+[ \t]*(#SBATCH[ \t]+--image[= ]\S+)|^#[ \t]+(SBATCH[ \t]+--image[= ]\S+)")
@@ -46,8 +47,13 @@ def _mounts_alone(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     for step in plan.steps:
         link = step.links[0] if step.links and step.links[0].name == "srun" else None
         inner = [option for option in link.options if option.name.startswith("container-")] if link is not None else []
-        told = {"container", "container-image", "container-name"}
-        if link is None or not inner or step.maybe or _told(job) or told & {option.name for option in link.options}:
+        if (
+            link is None
+            or not inner
+            or step.maybe
+            or _told(job)
+            or any(option.name in _IMAGES for option in link.options)
+        ):
             continue
         yield Finding(CODE, "--%s is said, and no image" % inner[0].name, inner[0].span or step.span,
                       help="--container-image=NAME, or the one of --container-name")  # fmt: skip
@@ -55,8 +61,7 @@ def _mounts_alone(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
 
 
 def _told(job: Job) -> bool:
-    names = ("container", "container-image", "container-name")
-    return any(name in job.settings for name in names) or b"CONTAINER_IMAGE" in job.source.upper().replace(b"-", b"_")
+    return any(name in job.settings for name in _IMAGES) or b"CONTAINER_IMAGE" in job.source.upper().replace(b"-", b"_")
 
 
 _RUNNERS = re.compile(rb"(?m)^(?![ \t]*#).*?(?<![\w-])(?:shifter|podman-hpc|shifterimg)(?![\w-])")

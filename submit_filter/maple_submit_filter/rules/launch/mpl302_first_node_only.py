@@ -51,7 +51,7 @@ def _fixes(step: Step, plan: LaunchPlan, site: Site, source: bytes) -> Iterator[
             yield from _started(step, source, line, Safety.SAFE if sure else Safety.ASK, line)
         return
     words: List[bytes] = []
-    if site.launcher("srun") not in ("absent", "discouraged") and "ibrun" not in _preferred(site):
+    if site.launcher("srun") not in ("absent", "discouraged") and "ibrun" not in site.preferred():
         words.append(srun_words(plan, nodes))
     if site.launcher("ibrun") in ("preferred", "present") and plan.allocation.tasks_per_node == 1:
         words.append(b"ibrun")
@@ -66,7 +66,3 @@ def _started(step: Step, source: bytes, words: bytes, safety: str, name: bytes) 
     for edits in (in_front(step.links[0], words, "MPL302"), around_image(step, source, words, "MPL302")):
         if edits:
             yield Fix(tuple(edits), safety, "%s starts it on every node" % name.decode())
-
-
-def _preferred(site: Site) -> List[str]:
-    return [launcher_fact.name for launcher_fact in site.launchers if launcher_fact.state == "preferred"]

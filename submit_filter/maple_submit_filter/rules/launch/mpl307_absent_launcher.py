@@ -62,10 +62,9 @@ def _of_other_schedulers(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Fin
         if not site.launchers and word != b"srun":
             continue  # nobody has described the cluster
         if word not in named and job.submission.scheduler not in unless and not _brought(word, job.source):
-            there = [launcher_fact.name for launcher_fact in site.launchers if launcher_fact.state == "preferred"]
-            instead = there[0] if there else "mpiexec" if job.submission.scheduler == "pbs" else "srun"
-            says = "%s is the launcher of %s, and this is a job of %s" % (
-                word.decode(), whose, "PBS" if job.submission.scheduler == "pbs" else "Slurm")  # fmt: skip
+            ours, usual = ("PBS", "mpiexec") if job.submission.scheduler == "pbs" else ("Slurm", "srun")
+            instead = (site.preferred() or [usual])[0]
+            says = "%s is the launcher of %s, and this is a job of %s" % (word.decode(), whose, ours)
             yield Finding("MPL307", says, Span(*match.span(1)), help="use %s, the launcher here" % instead)
             return
 
@@ -86,7 +85,7 @@ def _finding(step: Step, index: int, link: Link, fact: LauncherFact, plan: Launc
     brought = foreign(fact.name.encode(), link.around) or b"PATH" in plan.assigned
     proven = judged(job, site) and not step.maybe and not brought
     fix = replaced(step, index, link, job.source, site) if proven else None
-    there = [launcher_fact.name for launcher_fact in site.launchers if launcher_fact.state == "preferred"]
+    there = site.preferred()
     return Finding("MPL307", "%s is not available at this site" % fact.name, link.name_span or step.span, proven,
                    fixes=(fix,) if fix is not None else (),
                    help="use %s, the launcher here" % there[0] if there else "", site_fact=fact.key)  # fmt: skip

@@ -35,7 +35,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             ):
                 continue
             reported.add(fact.name)
-            there = [launcher_fact.name for launcher_fact in site.launchers if launcher_fact.state == "preferred"]
+            there = site.preferred()
             better = "use %s, the launcher of this site" % there[0] if there else ""
             fix = replaced(step, index, link, job.source, site) if not step.maybe else None
             own = fix is None or fix.edits[0].new.split()[0] != fact.name.encode()
