@@ -1,34 +1,13 @@
-"""The files of the template repository: which are in force, what all have in common, and how one is read."""
+"""The files of the template repository: what all have in common, and how one is read."""
 
 from __future__ import annotations
 
-import os
 from typing import Annotated, TypeVar
 
 import tomllib
-from maple_submit_filter.host import places
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-
-def paths(kind: str) -> dict[str, str]:
-    """Return the path of every file in force of `templates/<kind>/` by its name without the ending, sorted.
-
-    An empty file is none: a shell makes one before the command whose output it is for has begun.
-    """
-    files: dict[str, str] = {}
-    for folder in places.folders(os.path.join("templates", kind)):
-        for name in os.listdir(folder):
-            path = os.path.join(folder, name)
-            if name.endswith(".toml") and not _is_empty(path):
-                files.setdefault(name[:-5], path)
-    return {name: files[name] for name in sorted(files)}
-
-
-def _is_empty(path: str) -> bool:
-    try:
-        return os.path.getsize(path) == 0
-    except OSError:
-        return False  # whoever reads it says what is wrong with it
+from .files_in_force import paths
 
 
 class Table(BaseModel):

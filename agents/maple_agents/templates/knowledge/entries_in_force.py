@@ -18,7 +18,7 @@ from maple_submit_filter import __version__
 from maple_submit_filter.host import own_folders
 
 from ...base import new_file
-from ...base.tables import paths
+from ...base.files_in_force import paths
 from .conditions import Wanted
 from .entries import CLASSES, Entry, Meaning, Remedy, Wording, ignores_case, literals
 
