@@ -143,14 +143,22 @@ def _last(digest: Digest, harmless: Collection[Place]) -> bool:
 
 
 def _refused(digest: Digest, harmless: Collection[Place]) -> bool:
-    """Return whether a launcher complained, or something gave up, and no training is seen.
+    """Return whether a launcher complained, something gave up, or an exception is nearly the last word, and no training
+    is seen.
 
     A script that says that it ended then need not have run anything.
     """
     if digest.progress:
         return False
     loud = (event for event in digest.events if event.severity >= Severity.ERROR and event.place not in harmless)
-    return any(event.severity == Severity.FATAL or _LAUNCHER_SAID.search(bare(event.text)) for event in loud)
+    return any(
+        event.severity == Severity.FATAL
+        or _LAUNCHER_SAID.search(bare(event.text))
+        or event.exception
+        and event.behind <= LAST
+        and not survived(event, digest)
+        for event in loud
+    )
 
 
 def _meant(rows: Sequence[Ranked], digest: Digest) -> bool:

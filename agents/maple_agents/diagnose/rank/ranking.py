@@ -44,6 +44,7 @@ OUTLIVED = -2.0  # where nothing else tells why the job died, and no training we
 EARLIER = -4.0  # still said where it explains what the last run died of
 STARTUP = -1.5
 LATER = -1.0  # than another cause that is no less sure
+WARNED = -1.5  # by a warning alone, where another cause is an error's
 LEAST = 2.0  # what scores less is not said
 MANY = 40  # ordinary lines behind an event, after which it was survived
 NEXT = 3  # lines from an exception to the word that its process ended
@@ -55,6 +56,8 @@ _STARTUP = re.compile(
     r": (?:\w+ )?\d+: "
 )
 _PAGE = re.compile(r"^\W*[Uu]sage: ")  # of a command: dozens of lines
+# A launcher that starts nothing: what its script says behind that is no sign of life.
+_REFUSED = re.compile(r"^(?:\S+: )?(?:srun|mpirun|mpiexec|prterun|jsrun|aprun|flux): (?:error|fatal): (?!\S+: tasks? )")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,12 +239,26 @@ def _explains(other: Ranked, ranked: Ranked, known: Mapping[str, Entry]) -> bool
 def _ordered(candidates: Iterable[Ranked]) -> list[Ranked]:
     """Return the causes by score; one that is later than another as sure as it is loses for that."""
     rows = list(candidates)
-    late = [
-        (ranked.score + (LATER if any(_beats(other, ranked) for other in rows if other is not ranked) else 0.0), ranked)
-        for ranked in rows
-    ]
+    late = [(ranked.score + _lost(ranked, [other for other in rows if other is not ranked]), ranked) for ranked in rows]
     late.sort(key=lambda row: (-row[0], _first(row[1])))
     return [Ranked(ranked.entry, ranked.cause, ranked.role, score, ranked.matches) for score, ranked in late]
+
+
+def _lost(ranked: Ranked, others: Sequence[Ranked]) -> float:
+    """Return what a cause loses to *others*: that it is later, and that it was only warned of."""
+    warned = _warned(ranked) and any(_deadly(other) for other in others if other.cause != ranked.cause)
+    return (LATER if any(_beats(other, ranked) for other in others) else 0.0) + (WARNED if warned else 0.0)
+
+
+def _warned(ranked: Ranked) -> bool:
+    return bool(ranked.matches) and all(match.event.severity <= Severity.WARNING for match in ranked.matches)
+
+
+def _deadly(ranked: Ranked) -> bool:
+    """Return whether a cause that is surely meant is said by an error."""
+    if ranked.role != "cause" or ranked.score < WEIGHT["fair"]:
+        return False
+    return any(match.event.severity >= Severity.ERROR for match in ranked.matches)
 
 
 def _beats(other: Ranked, ranked: Ranked) -> bool:
@@ -260,7 +277,7 @@ def _passed(other: Ranked, ranked: Ranked) -> bool:
     complaint, death = other.matches[0].event, ranked.matches[0].event
     if complaint.exception or complaint.severity == Severity.FATAL or complaint.place.file != death.place.file:
         return False
-    ended = death.exception or death.severity == Severity.FATAL or death.behind == 0
+    ended = death.exception or death.severity == Severity.FATAL or death.behind == 0 or _REFUSED.search(death.text)
     return bool(ended) and complaint.behind - death.behind >= PASSED
 
 

@@ -64,7 +64,7 @@ _SAID = re.compile(
 )
 _KEYED = Screened(r"""["']?\blevel(?:name)?["']?\s*[:=]\s*["']?(?P<word>[A-Za-z]+)""")
 _SPREAD = re.compile(
-    r"[\[|(<:] ?(?P<word>DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL) ?[\]|)>:]"
+    r"[\[|(<:] ?(?:[A-Z]{2,6}_)?(?P<word>DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL) ?[\]|)>:]"
     r"|\s-\s(?P<dashed>DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\s-\s"
 )
 _PYTHON = re.compile(

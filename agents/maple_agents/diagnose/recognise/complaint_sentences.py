@@ -19,6 +19,8 @@ from .neighbours import learnt
 FILE = "complaints.toml"
 LONGEST = 500  # letters of a sentence that are read
 _TIGHT = re.compile(r"\s+")
+# Where in the program's own source it is said; it stands between a thing and what is said of it.
+_SOURCE = re.compile(r"[(\[](?:[\w.-]*/)*[\w-]+\.(?:cc?|cpp|cu|cxx|hpp|h|py|go|rs)(?::\d+| *, *line \d+)[)\]]:? ?")
 
 
 class Reading(NamedTuple):
@@ -43,7 +45,7 @@ class Rule(NamedTuple):
 @lru_cache(maxsize=256)
 def reading(text: str) -> Reading | None:
     """Return what a cleaned line of a log says, None where it complains of nothing that is known."""
-    sentence = _TIGHT.sub(" ", bare(text))[:LONGEST]
+    sentence = _SOURCE.sub(" ", _TIGHT.sub(" ", bare(text)))[:LONGEST]
     rule = next((rule for rule in _rules() if _holds(rule, sentence)), None)
     return Reading(rule.name, rule.cause) if rule is not None else None
 
