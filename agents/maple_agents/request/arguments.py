@@ -30,7 +30,8 @@ _SHELL = re.compile(
     r"(?<![\w-])(?:qstat|squeue|sacct|sinfo)[ \t]+-[^\n]*|"
     r"(?<=qsub )-I\b|\bcd[ \t]+\"?\$\{?(?:PBS_O_WORKDIR|SLURM_SUBMIT_DIR)\}?\"?|--pty\b|"
     r"(?:source|\.)[ \t]+(?:~|\$HOME)/\.(?:bash|z)\w*|(?:source|\.)[ \t]+/etc/profile\S*|"
-    r"(?:--wait=0|(?<![\w./])(?:/usr)?/bin/(?:ba|z|t?c)?sh)(?:[ \t]+-[il]+)?(?=\s|$)"
+    r"(?:--wait=0|(?<![\w./])(?:/usr)?/bin/(?:ba|z|t?c)?sh)(?:[ \t]+-[il]+)?(?=\s|$)|"
+    r"(?:(?<![\w-])--wrap[ \t]*=?|(?<![\w./-])(?:ba|z|k)?sh[ \t]+-[il]*c|(?<=\s)-l?c)[ \t]*(?=[\"'`“]+§)"
 )
 _DONE_ANYWAY = re.compile(r"[ \t]+(?:--(?:nv|rocm|rm|gpus?(?:=all)?|nccl|mpi)|-it?|-t)(?=[ \t]|$)")
 

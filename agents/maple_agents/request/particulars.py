@@ -14,7 +14,7 @@ from ..base.secrets.masking import masked
 from ..base.secrets.names import is_secret
 from .language.lexemes import NAMED, WEAK, Reading
 from .language.vocabulary import listed, texts
-from .language.words import NUMERALS, spelt
+from .language.words import NUMERALS, number, spelt
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -63,6 +63,7 @@ _CPUS = (
     _compiled(r"(?i)%s[ \t-]*%s(?P<per>%s)?(?![\w-])(?![ \t]*(?:-hour|hours?))" % (_NUMBER, _CORES, _PER_TASK)),
     _compiled(r"(?i)\b%s(?P<per>%s)%s%s(?![\w.])" % (_CORES, _PER_TASK, _LINK, _NUMBER.replace(r"(?<![\w.:-])", ""))),
     _compiled(r"(?i)(?:^|[,;(\n])[ \t]*%s[ \t]*[:=][ \t]*(?P<n>\d{1,4})(?![\w.])" % _CORES),
+    _compiled(r"(?i)(?:^|[,;(\n])[ \t]*%s[ \t](?P<n>\d{1,4})(?=[ \t]*(?:[,;)\n]|\.\s|\.?$))" % _CORES),
 )
 _NAME_CUES = (
     _compiled(r"(?i)\b(?:job(?: |-|_)?name|name (?:of|for) (?:the|this|my) job|(?:name|call) (?:it|the job|this job"
@@ -97,8 +98,27 @@ _AFTER = (
 )  # fmt: skip
 
 
+_SPELT = "|".join((*NUMERALS, "hundred", "thousand"))
+_SPELT_AMOUNT = re.compile(
+    r"(?i)(?<![\w-])(?:a )?(?:%s)(?:[ -](?:and[ -])?(?:%s)){0,5}"
+    r"(?=[ -](?:gb|gib|gigs?|gigabytes?|tb|tib|terabytes?|cpus?|cores?|threads)\b)" % (_SPELT, _SPELT)
+)
+
+
+def _in_digits(text: str) -> str:
+    """Return *text* with amounts of memory and CPUs in digits, "hundred gigabyte"; every character stays in place."""
+
+    def digits(words: re.Match[str]) -> str:
+        spelt_out = words[0].lower().replace("-", " ").split()
+        read = number(["a", *spelt_out] if spelt_out[0] in ("hundred", "thousand") else spelt_out)
+        return str(read[0]).ljust(len(words[0])) if read is not None else words[0]
+
+    return _SPELT_AMOUNT.sub(digits, text)
+
+
 def read(text: str) -> tuple[list[Reading], list[tuple[int, int]]]:
     """Return what an English *text* says of these, and the characters that say it."""
+    text = _in_digits(text)
     readers = (_mail, _memory, _cpus, _variables, _dependency, _names, _output)
     readings = [reading for reader in readers for reading in reader(text)]
     headers = [match.span() for match in _HEADER.finditer(text) if "@" in match.group()]

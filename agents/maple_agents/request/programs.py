@@ -11,7 +11,7 @@ from maple_submit_filter.launchers.record import Launcher
 
 from ..base.slots import LAUNCHERS
 from .language.lexemes import OPEN, OPTION, RANKS, SAID, WEAK, Reading
-from .language.vocabulary import listed, pattern, texts
+from .language.vocabulary import listed, pattern, table, texts
 
 _WORDS = texts("programs")
 _LAUNCHERS = {called: launcher for called, launcher in registry.NAMED.items() if launcher.name in LAUNCHERS}
@@ -228,6 +228,9 @@ _UNIT_FOLLOWS = re.compile(
     r"|a100|h100|v100|of\b|compute\b|machines?\b|tasks?\b|cards?\b)",
     re.I,
 )
+_OF_METHOD = re.compile(
+    r"--?(?:\w+[-_])*(?:strategy|mode|method|parallel|parallelism|backend|launcher|engine|sharding|trainer|dist)"
+)
 _ACTION = re.compile(r"fit|validate|test|predict|train|eval|finetune|generate|export")  # "main.py fit --config"
 _LOG_FILE = re.compile(r"=.*%[jJxAaN]")  # of the job
 _SHARES = re.compile(r"(?i)[tpde]p=?\d+")  # "TP=4" tells how a model is divided
@@ -239,6 +242,8 @@ def _argument(word: str, value_for: str, wants_program: bool, follows: str, raw:
     if re.match(r"--?[A-Za-z]", word):
         return "option"
     low = word.lower()
+    if _OF_METHOD.fullmatch(value_for) and re.fullmatch(r"[a-z][\w-]*", low):
+        return "value"  # "--strategy fsdp": the same word without it begins another item
     if (
         not word
         or raw in ("/", "//", "|")  # the next item of a list
@@ -353,8 +358,12 @@ def _launcher(name: str, pieces: Sequence[tuple[str, int]], start: int, command:
             readings.append(Reading(what, int(value), command.start, command.end, SAID))
     ours = {name for name in counted if name} | _OURS
     for word, at in pieces[start:program]:
-        own = word.lstrip("-").partition("=")[0].replace("_", "-")
-        if word.startswith("-") and own not in ours:
+        own, _, value = word.lstrip("-").partition("=")
+        own = own.replace("_", "-")
+        if own == "container-image" and value:
+            begin = command.start + at + len(word) - len(value)
+            readings.append(Reading("container", value, begin, begin + len(value)))
+        elif word.startswith("-") and own not in ours:
             readings.append(Reading(OPTION, word, command.start + at, command.start + at + len(word)))
     return program, readings
 
@@ -391,6 +400,22 @@ def launcher_options(launcher: str) -> frozenset[str]:
 
 
 _IN_NAMES = ("ddp", "fsdp", "zero2", "zero3", "jax")
+
+
+_SAYS = table(_WORDS["paradigm_arguments"])
+_TOOLS = re.compile(r"(?:^|[ /])(?:vllm|sglang)")
+_DEGREE = re.compile(r"--?(?:%s)[ =](?P<n>\d+)(?!\S)" % pattern(_WORDS["degrees"]))
+
+
+def paradigm_in_arguments(program: str) -> str:
+    """Return the paradigm that a program's own arguments say ("--strategy fsdp"), "" where none or several do."""
+    if _TOOLS.search(program):
+        return ""  # a server divides its model by itself
+    if any(int(degree["n"]) > 1 for degree in _DEGREE.finditer(program)):
+        return "3d"
+    words = program.lower().replace("=", " ").replace("_", "-")
+    named = {paradigm for form, paradigm in _SAYS.items() if re.search(r"(?<!\S)(?:%s)(?!\S)" % form, words)}
+    return named.pop() if len(named) == 1 else ""
 
 
 def paradigm_in_name(program: str) -> str:

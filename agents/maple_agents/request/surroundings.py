@@ -289,7 +289,7 @@ def doubts(line: Line, readings: Mapping[str, Reading]) -> Iterator[Missing]:
 
 _FROM_TO = re.compile(
     r"(?i)(?<![\w.:/-])(?P<name>(?:[a-z]+[_/-]?)*)(?P<n>\d{1,5})(?P<end>\.\w+)?[ \t]*(?:to|until|till|through|bis|à|a|-"
-    r"|–|\.{2,3}|…)[ \t]*(?P=name)(?P<m>\d{1,5})(?(end)(?P=end))(?![\w:])"
+    r"|–|\.{2,3}|…)[ \t]*(?P=name)(?P<m>\d{1,5})(?(end)(?P=end))(?P<most>%\d{1,4})?(?![\w:%])"
 )
 
 
@@ -298,7 +298,7 @@ def _ranges(text: str) -> Iterator[Reading]:
     ranges = [match for match in _FROM_TO.finditer(text) if int(match.group("n")) < int(match.group("m"))]
     if len(ranges) == 1:
         first, last = int(ranges[0].group("n")), int(ranges[0].group("m"))
-        yield Reading("array", "%d-%d" % (first, last), *ranges[0].span(), WEAK)
+        yield Reading("array", "%d-%d%s" % (first, last, ranges[0].group("most") or ""), *ranges[0].span(), WEAK)
 
 
 def _arrays(line: Line, text: str) -> Iterator[Reading]:

@@ -148,9 +148,14 @@ def _left(line: Line, at: int) -> Left:
         leading,
         tuple(token.lex for token in words[at + 1 : at + 4]),
         word.kind == NUMBER,
-        not _DENIALS.isdisjoint(leading[-2:]),
+        is_denied(leading[-2:]),
         clock(int(word.text)) if word.lex == DURATION else word.lex,
     )
+
+
+def is_denied(leading: Sequence[str]) -> bool:
+    """Tell whether the words before a word deny it: "of" does so behind "instead" alone ("half of hour")."""
+    return not _DENIALS.isdisjoint(word for word in leading if word != "of" or "instead" in leading)
 
 
 def _names(lex: str) -> bool:

@@ -218,6 +218,8 @@ def _narrowed(name: str, those: list[Reading]) -> list[Reading]:
         return [reading for reading in those if not re.fullmatch(r"(?i)\d+(?:\.\d+)?[bm]", str(reading.value))] or those
     if name == "gpu" and len(values) > 1:
         return _gpus(those)
+    if name == "container" and len(values) > 1:  # "docker://rocm/pytorch" and what stands behind its slashes
+        return [each for each in those if not any(str(each.value) in value and value != each.value for value in values)]
     if name in ("program",) and len(values) > 1:
         return [
             reading for reading in those if not any(_shorter(str(reading.value), str(other.value)) for other in those)

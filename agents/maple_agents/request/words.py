@@ -156,8 +156,12 @@ def _named(flat: str, text: str, those: tuple[SiteNames, ...]) -> tuple[list[Tok
 
 
 def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return the text with a sign in place of every span, so that nothing is read inside; no character moves."""
+    """Return the text with a sign in place of every span, so that nothing is read inside; no character moves.
+
+    What parts a span from the words before it stays: "48 hours, name x" are hours.
+    """
     for start, end in spans:
+        start += len(text[start:end]) - len(text[start:end].lstrip(" \t\n,;(|"))
         text = text[:start] + "§" + " " * (end - start - 1) + text[end:]
     return text
 

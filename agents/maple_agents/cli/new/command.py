@@ -240,11 +240,15 @@ def _without_doubts(asked: Wanted, result: "Union[Made, Lacking]") -> "Union[Mad
 def _hints(asked: Wanted, foreign: "Optional[Foreign]") -> "Tuple[Assumed, ...]":
     """Return the paradigm that the program is called by, or that retrieval finds, where nobody said one."""
     from maple_agents.base.slots import Assumed
-    from maple_agents.request.programs import paradigm_in_name
+    from maple_agents.request.programs import paradigm_in_arguments, paradigm_in_name
 
     if foreign is not None or "paradigm" in asked.slots:
         return ()
-    named = paradigm_in_name(asked.slots.text("program"))
+    program = asked.slots.text("program")
+    named = paradigm_in_arguments(program)
+    if named:
+        return (Assumed("paradigm", named, "the program's arguments say so"),)
+    named = paradigm_in_name(program)
     if named:
         return (Assumed("paradigm", named, "the program's name says so"),)
     if not asked.rest.strip():

@@ -132,7 +132,7 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
     )  # fmt: skip
 
 
-_SIZES = ("nodes", "gpus_per_node", "gpus_total", "ranks_per_node", "cpus_per_node", "cpus_per_task")
+_SIZES: tuple[Name, ...] = ("nodes", "gpus_per_node", "gpus_total", "ranks_per_node", "cpus_per_node", "cpus_per_task")
 
 
 def _size_unsaid(asked: Wanted) -> tuple[Missing, ...]:
@@ -144,7 +144,7 @@ def _size_unsaid(asked: Wanted) -> tuple[Missing, ...]:
 
 def _named(text: str, asked: "Asked", slots: Slots, cluster: "Cluster") -> "tuple[Slot, ...]":
     """Return what the site's own words say, wherever they stand."""
-    from maple_agents.request.site_words import named
+    from maple_agents.request.gate.site_words import named
 
     left, systems = asked.left, _systems(cluster)
     return named(text, left, slots, cluster.site, systems, asked.wishes) if left or asked.wishes else ()
@@ -158,8 +158,8 @@ def _systems(cluster: "Cluster") -> "tuple[str, ...]":
 
 def _unread(text: str, asked: "Asked", slots: Slots, cluster: "Cluster") -> "tuple[Unread, ...]":
     """Return what the grammar did not understand, as it may be shown."""
-    from maple_agents.request import site_words
     from maple_agents.request.forms import pasted
+    from maple_agents.request.gate import site_words
     from maple_agents.request.language import languages
     from maple_agents.request.unread import missed, unread
 
@@ -181,7 +181,19 @@ _PLACES = ("partition", "queue", "qos")
 def heard(asked: Wanted) -> Wanted:
     """Return *asked* once the second reader was heard on what the grammar passed over, and the size missed."""
     asked = _by_tagger(asked)
-    return asked._replace(doubts=(*asked.doubts, *_size_unsaid(asked)))
+    return _accounted(asked._replace(doubts=(*asked.doubts, *_size_unsaid(asked))))
+
+
+def _accounted(asked: Wanted) -> Wanted:
+    """Return *asked* held against its words once more: what a value lacks is told, or asked for."""
+    from maple_agents.request.gate import accounted
+
+    sizes: dict[str, int] = {name: number for name in _SIZES if (number := asked.slots.number(name)) is not None}
+    sizes.update({"ranks": asked.ranks} if asked.ranks is not None else {})
+    asked = _without(asked, (*accounted.masked(asked.slots), *accounted.total(asked.text, sizes)))
+    torn = tuple(accounted.torn(asked.text, asked.slots))
+    names = tuple(accounted.nameless(asked.text, asked.slots, (*asked.unread, *torn)))
+    return asked._replace(unread=_shown(asked.text, (*asked.unread, *torn, *names)))
 
 
 def _by_tagger(asked: Wanted) -> Wanted:
@@ -297,7 +309,7 @@ def without_old(text: str, slots: Slots) -> "tuple[Slots, tuple[Unread, ...]]":
     """
     from maple_agents.base.slots import Unread
     from maple_agents.request.forms import pasted
-    from maple_agents.request.site_words import is_old
+    from maple_agents.request.gate.site_words import is_old
 
     lines = pasted(text)
     own = [slot for slot in slots.values() if slot.origin.by == "request" and not is_old(slot, lines)]

@@ -199,7 +199,7 @@ def _settled(
     places = _places(unread.text, text)
     if not unread.stops or not places:
         return None, unread
-    if plain and _holds_nothing(places, tagger) and not _is_marked(unread):
+    if plain and _holds_nothing(places, tagger) and not _is_marked(unread, slots):
         return None, unread._replace(slot="", value="", stops=False)
     own = next((own for own in tagger.said if _touches(own.span, places)), None)
     if own is None or not _is_open(own, slots):
@@ -231,9 +231,10 @@ def _is_only(own: Tagging, tagger: Reading) -> bool:
     return len({each.value for each in tagger.said if _SLOTS.get(each.span.label) == names and each.value}) == 1
 
 
-def _is_marked(unread: Unread) -> bool:
-    """Tell whether a word has the form of an option, a variable or a name of this site: it is never nothing."""
-    return unread.text.startswith(("-", "$")) or "=" in unread.text or unread.slot in _PLACES
+def _is_marked(unread: Unread, slots: Slots) -> bool:
+    """Tell whether a word is never nothing: an option, a variable, a name of this site, the only word of a time."""
+    marked = unread.text.startswith(("-", "$")) or "=" in unread.text or unread.slot in _PLACES
+    return marked or unread.slot == "walltime" and "walltime" not in slots
 
 
 def _agreed(unread: Unread, own: Tagging, site: Site, plain: bool) -> Slot | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple
 
@@ -107,11 +108,34 @@ def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lac
 
 def _other_makers(asked: Asked, spot: Spot) -> list[Missing]:
     """Return the question for other GPUs, or another library, where NCCL or CUDA was said and the GPUs are Intel's."""
+    if image := _image_of_others(asked, spot):
+        return [image]
     if "nccl" not in asked.wishes or not spot.kinds or any(kind.gpu_vendor != "intel" for kind in spot.kinds):
         return []
     able = tuple(kind.name for kind in asked.cluster.site.kinds if kind.gpus and kind.gpu_vendor != "intel")
     says = "%s nodes have Intel GPUs, where NCCL and CUDA do not run: the program uses xccl there" % spot.kinds[0].name
     return [Missing("gpu", says + ("; or say other nodes" if able else ""), (spot.kinds[0].name, *able))]
+
+
+_IMAGES = {
+    "nvidia": re.compile(r"(?i)nvcr\.io|nvidia|cuda|(?<![a-z])cu\d{2,3}(?!\d)"),
+    "amd": re.compile(r"(?i)rocm|(?<![a-z])amd(?![a-z])"),
+    "intel": re.compile(r"(?i)oneapi|(?<![a-z])(?:intel|xpu|ipex)(?![a-z])"),
+}
+
+
+def _image_of_others(asked: Asked, spot: Spot) -> Missing | None:
+    """Return the question for another image, where its name says that it was made for other makers' GPUs."""
+    image, makers = asked.said.text("container"), {kind.gpu_vendor for kind in spot.kinds}
+    made_for = {maker for maker, names in _IMAGES.items() if names.search(image)}
+    if len(made_for) != 1 or not makers or None in makers or made_for & makers or "" in makers:
+        return None
+    if asked.said["container"].origin.by != "request":
+        return None
+    says = "%s is made for %s GPUs, and those of %s are %s" % (
+        image, *made_for, spot.kinds[0].name, " or ".join(map(str, makers)),
+    )  # fmt: skip
+    return Missing("container", says + ": say another image, or the same to insist")
 
 
 def _by_processes(

@@ -13,15 +13,15 @@ from collections.abc import Collection, Iterator, Sequence
 
 from maple_submit_filter.site.facts import NodeKind, Partition, Site
 
-from ..base.slots import Name, Origin, Slot, Slots
-from .forms import pasted
-from .language.vocabulary import listed, texts
-from .phrases import is_gpu
-from .unread import Left, is_account, is_item
-from .weights import CORRECTS
+from ...base.slots import Name, Origin, Slot, Slots
+from ..forms import pasted
+from ..language.vocabulary import listed, texts
+from ..phrases import is_gpu
+from ..unread import Left, is_account, is_denied, is_item
+from ..weights import CORRECTS
 
 _WORDS = texts("unread")
-_EVERYDAY, _DENIALS, _PLACE_WORDS = (listed(_WORDS[name]) for name in ("everyday", "denials", "place_words"))
+_EVERYDAY, _PLACE_WORDS = (listed(_WORDS[name]) for name in ("everyday", "place_words"))
 _WORD = re.compile(r"[^\s,;()\"'`|/&，。；、]+")
 _APART = re.compile(r"(?:^|[,;:(|/\n])\s*\Z")
 _ENDS = re.compile(r"\s*(?:[,;:)|/\n]|\.(?:\s|$)|$)")
@@ -79,11 +79,11 @@ def is_old(slot: Slot, old: Sequence[tuple[int, int]]) -> bool:
 
 def _is_free(match: re.Match[str], text: str, left: Sequence[Left]) -> bool:
     """Tell whether a word was used by no reading, and is not denied."""
-    before = text[: match.start()].split()[-1:]
+    before = [word.lower().strip(",.;:") for word in text[: match.start()].split()[-2:]]
     if _is_choice(match, text):
         return False
     inside = [rest for rest in left if match.start() <= rest.start < match.end() and not rest.aside]
-    denied = bool(before) and before[0].lower().strip(",.;:") in _DENIALS
+    denied = is_denied(before[-1:] if before[-1:] != ["of"] else before)
     return bool(inside) and not denied and not any(rest.denied for rest in inside)
 
 
@@ -121,7 +121,7 @@ def _told_of(text: str, left: Sequence[Left], site: Site) -> list[Slot]:
     if len({row.name for row, _ in rows}) != 1 or _is_choice(rows[0][1], text):
         return []
     row, match = rows[0]
-    if not _DENIALS.isdisjoint(text[: match.start()].lower().split()[-2:]):
+    if is_denied(text[: match.start()].lower().split()[-2:]):
         return []
     return [Slot(row.selector, row.name, Origin("request", _bare(match), *match.span()))]  # type: ignore[arg-type]
 

@@ -1,0 +1,77 @@
+"""What the readings themselves would not notice: held against the words once more, whatever made the values.
+
+Four things that a value read right never shows: it lacks a part of the word that it was read from, it has the sign that
+stands for what was read before, a total beside it is no total of it, a name that the words give stands in no value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...base.slots import Missing, Slots, Unread
+from ..language.vocabulary import listed, pattern, texts
+
+_WORDS = texts("accounted")
+_TAIL = re.compile(r"[^\s,;)\]}\"'`»”|，。；、]*")
+_NAMED = re.compile(r"(?i)(?:%s)[ \t]*[:=]?[ \t]*[\"'`«“]?(?P<name>[\w~/$.][\w./~$+-]*\w)" % pattern(_WORDS["named"]))
+_NO_NAME = listed(_WORDS["no_name"])
+_TOTAL = re.compile(
+    r"(?i)(?<![\w.:%%-])(?P<n>\d{1,5})(?:[ \t]*(?:%(what)s))?[ \t]*,?[ \t]*(?:%(behind)s)(?!\w)"
+    r"|(?<!\w)(?:%(ahead)s)[ \t]*[:=]?[ \t]*(?P<m>\d{1,5})[ \t]*(?:%(what)s)(?!\w)"
+    % {name: pattern(_WORDS[name]) for name in ("what", "behind", "ahead")}
+)
+MASK = "§"  # in place of what was read before
+
+
+def torn(text: str, slots: Slots) -> Iterator[Unread]:
+    """Yield each word of which a value has only the beginning: "0-11%3" read as "0-11"."""
+    for slot in slots.values():
+        start, end = slot.origin.start, slot.origin.end
+        if slot.origin.by != "request" or not end or not text[end - 1].isalnum() or slot.name in _JOINED:
+            continue
+        rest = _TAIL.match(text, end)
+        tail = rest[0].rstrip(".:!?*_") if rest is not None else ""
+        if re.match(r"(?a:[%:=/@+.-]\w*\d)", tail):
+            begin = text.rfind(" ", 0, end) + 1
+            yield Unread(text[max(begin, start) : end] + tail, slot.name, stops=True)
+
+
+_JOINED = ("environment", "variables", "program")  # put together of several places
+
+
+def total(text: str, sizes: Mapping[str, int]) -> Iterator[Missing]:
+    """Yield the question for the nodes where a number "in total" is no product of the *sizes* that were said."""
+    nodes = sizes.get("nodes")
+    if nodes is None:
+        return
+    known = {nodes, *(nodes * sizes[name] for name in ("gpus_per_node", "ranks_per_node") if name in sizes)}
+    known |= {sizes[name] for name in ("gpus_total", "ranks") if name in sizes}
+    each = [sizes[name] for name in ("gpus_per_node", "ranks_per_node") if name in sizes]
+    for match in _TOTAL.finditer(text):
+        number = int(match["n"] or match["m"])
+        if each and number and number not in known:
+            says = "%d nodes of %d are %d, and the request says %s" % (
+                nodes, each[0], nodes * each[0], " ".join(match[0].split()),
+            )  # fmt: skip
+            yield Missing("nodes", says + "; say how many nodes", tuple(map(str, _nodes(nodes, number, each[0]))))
+
+
+def _nodes(nodes: int, number: int, each: int) -> Sequence[int]:
+    return (nodes, number // each) if number % each == 0 else (nodes,)
+
+
+def masked(slots: Slots) -> Iterator[Missing]:
+    """Yield the question for each slot of which a part was read as something else: its value is not what was said."""
+    for slot in slots.values():
+        if MASK in str(slot.value):
+            yield Missing(slot.name, "%s was not read whole; say it" % slot.origin.where)
+
+
+def nameless(text: str, slots: Slots, known: Sequence[Unread]) -> Iterator[Unread]:
+    """Yield the names that the words give to something ("it is named x") and that stand in no value."""
+    values = " ".join([*(str(slot.value) for slot in slots.values()), *(unread.text for unread in known)]).lower()
+    for match in _NAMED.finditer(text):
+        name = match["name"]
+        if name.lower() not in _NO_NAME and name.lower() not in values:
+            yield Unread(name)
