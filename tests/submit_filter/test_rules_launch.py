@@ -17,7 +17,7 @@ LAUNCH = ("MPL108", "MPL203", "MPL301", "MPL302", "MPL303", "MPL304", "MPL305", 
           "MPL312", "MPL313", "MPL314", "MPL315", "MPL316", "MPL317", "MPL318", "MPL319", "MPL320",
           "MPL401", "MPL402", "MPL501", "MPL502", "MPL503", "MPL504", "MPL508", "MPL509", "MPL510",
           "MPL321", "MPL322", "MPL323", "MPL324", "MPL325", "MPL326", "MPL327", "MPL328", "MPL329", "MPL330",
-          "MPL403", "MPL404", "MPL405", "MPL406", "MPL331", "MPL332", "MPL413")  # fmt: skip
+          "MPL403", "MPL404", "MPL405", "MPL406", "MPL331", "MPL332", "MPL338", "MPL413")  # fmt: skip
 CASES = rule_cases.cases(rule_cases.OF_LAUNCH)
 
 

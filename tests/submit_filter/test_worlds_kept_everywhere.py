@@ -90,6 +90,9 @@ def test_every_repair_in_the_tree_starts_the_worlds_that_were_declared() -> None
         "pbs/wrong/world-size-from-six-cards": [(12, [12], [24])],
         "wrong/world-size-too-small": [(5, [2], [4])],
         "MPL108/two-breaks": [(4, [2, 2], [8])],  # the words behind the break say four workers and two nodes
+        "MPL108/no-backslash-of-an-agent": [(6, [2, 2], [8])],  # so do the words that the next line has
+        "MPL333/a-function": [(10, [2], [8])],  # srun found no program of that name: two tasks of none
+        "MPL333/a-function-not-exported": [(9, [2], [8])],
         "MPL314/a-dash": [(3, [1, 1], [4, 4])],  # the long dash hid the number
         "MPL314/a-command-that-was-not-quoted": [
             (5, [1, 1], [8])

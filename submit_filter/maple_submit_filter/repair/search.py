@@ -7,7 +7,7 @@ unasked leaves every world as it was meant (`meant`); anything else is at most o
 
 from __future__ import annotations
 
-from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..cures.origins import ways
 from ..launchers.opaque_programs import OF_THE_SHELL
@@ -269,8 +269,9 @@ def _no_worse(before: State, after: State, loops: bool = False) -> bool:
         return True  # a text that sbatch does not take was not understood to begin with
     lines = [{step.line for step in state.plan.steps if _starts(step)} for state in (before, after)]
     count = sum(map(_starts, before.plan.steps))
-    same = lines[0] <= lines[1] if loops else len(after.plan.steps) + _joined(before, after) == count
-    return same and len(after.plan.unread) <= len(before.plan.unread)
+    read_now = len(before.plan.unread) - len(after.plan.unread)
+    more = len(after.plan.steps) + _joined(before, after) - count
+    return read_now >= 0 and (lines[0] <= lines[1] if loops else 0 <= more <= read_now)
 
 
 def _starts(step: Step) -> bool:
@@ -293,7 +294,7 @@ def shown(state: State, before: State) -> bool:
 
     What was not known of a launcher's world before need not be known now, where the fix has not touched it.
     """
-    for old, new in zip(before.plan.steps, state.plan.steps):
+    for old, new in _pairs(before.plan.steps, state.plan.steps):
         wrong = [breach for breach in old.breaches if breach.kind not in breach_kinds.UNPROVEN]
         same = {group.launcher: _locals(group) for group in old.groups}
         of_master = any(breach.kind.startswith("master") for breach in old.breaches)
@@ -305,6 +306,15 @@ def shown(state: State, before: State) -> bool:
         if of_master and any(group.master is None and group.nodes != 1 for group in new.groups):
             return False
     return True
+
+
+def _pairs(old: Sequence[Step], new: Sequence[Step]) -> Iterator[Tuple[Step, Step]]:
+    """Yield each launch line as it was and is: by its place, or by its line where others have come to light."""
+    if len(old) == len(new):
+        yield from zip(old, new)
+        return
+    by_line = {step.line: step for step in new}
+    yield from ((step, by_line[step.line]) for step in old if step.line in by_line)
 
 
 def _as_unknown(group: Group, old: Step, new: Step) -> bool:

@@ -13,7 +13,7 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 
-_WORD = re.compile(rb'(?<=[ \t])"(\$\{\w+\}|\$\w+)"(?=[ \t\n;|&>]|$)')
+_WORD = re.compile(rb'(?<=[ \t])"((?:\$\{\w+\}|\$\w+)(?:[ ]+(?:\$\{\w+\}|\$\w+))*)"(?=[ \t\n;|&>]|$)')
 _READ_AGAIN = re.compile(rb"[\"'\\`$*?\[<>|&;(){}~]")  # what splitting would not do as the writer of the value meant
 _OPTIONS = re.compile(rb"--?[A-Za-z][\w.-]*(?:[ =]\S+)?[ ]+(?:\S+[ ]+)*?--?[A-Za-z]")
 _SEVERAL = re.compile(rb"=\([^)]*(?<=[\s(])--?[A-Za-z][^)]*[\s][^)\s]")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Optional
+from typing import Iterator, Optional, Tuple
 
 from ...launchers.opaque_programs import OF_THE_SHELL
 from ...launchers.registry import AGENTS
@@ -18,6 +18,7 @@ _ENVIRONMENT = (b"source", b".", b"export", b"module", b"ml", b"set", b"unset", 
 _GIVEN = re.compile(rb"[A-Za-z_]\w*=")
 _NO_PROGRAM = re.compile(rb"--?[A-Za-z][\w=-]*|\d+")
 _OUTER = ("srun", "mpiexec", "ibrun")
+_CALLED = re.compile(rb"[A-Za-z]\w*_\w+")  # of one word a program may lie in the PATH
 _TAKE_VARIABLES = ("ibrun",)  # it may end in MVAPICH's mpirun_rsh, which takes NAME=value in front of the program
 
 
@@ -28,13 +29,16 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: srun source venv/bin/activate; srun module load cuda; srun conda activate env
     Wrong: apptainer exec image.sif --nv python train.py; srun -ppn 4 python train.py, where 4 is taken for the program
     Wrong: srun OMP_NUM_THREADS=8 python train.py
+    Wrong: train() { python train.py; } ... export -f train ... srun train, where train is a function of the script
     Right: source venv/bin/activate, and then srun python train.py; srun env OMP_NUM_THREADS=8 python train.py
+    Right: srun bash -c train
     Why:   srun says: execve(): source: No such file or directory. And what a step changes in its own environment no
            later step sees. Maple writes env where a variable is given; the launcher in front of a command it takes away
            only when asked.
     """
     for step in plan.steps:
         yield from _no_program(step)
+        yield from _function(step, job)
         link = step.links[-1] if step.links else None
         if (
             link is None
@@ -72,6 +76,41 @@ def _no_program(step: Step) -> Iterator[Finding]:
     says = "%s takes %s for the program" % (link.name, word.decode("utf-8", "replace"))
     yield Finding("MPL333", says, step.program_span or step.span,
                   help="its own options stand before, and each has its value")  # fmt: skip
+
+
+def _function(step: Step, job: Job) -> Iterator[Finding]:
+    """Yield that a function of the script stands where a program is looked for."""
+    link, word, span = step.links[-1] if step.links else None, step.program[:1], step.program_span
+    if link is None or step.maybe or link.open or link.quoted or span is None or not word:
+        return
+    if not _CALLED.fullmatch(word[0]) or job.source[span.start : span.end] != word[0]:
+        return
+    if not _is_defined(word[0], job.source[: span.start]):
+        return
+    says = "%s is a function of the script, and %s starts programs" % (word[0].decode(), link.name)
+    yield Finding("MPL333", says, span, True, fixes=_by_bash(step, span, word[0], job.source),
+                  help="export -f %s, then bash -c %s" % (word[0].decode(), word[0].decode()))  # fmt: skip
+
+
+def _is_defined(name: bytes, before: bytes) -> bool:
+    """Return whether the script defines a function of that name."""
+    return re.search(rb"(?m)^[ \t]*(?:function[ \t]+%s\b|%s[ \t]*\(\))" % (name, name), before) is not None
+
+
+def _by_bash(step: Step, span: Span, name: bytes, source: bytes) -> Tuple[Fix, ...]:
+    """Start it by bash, which knows functions that are exported; srun hands the environment on."""
+    last, first = step.program_spans[-1] if step.program_spans else None, step.links[0].name_span
+    if step.links[0].name != "srun" or last is None or first is None:
+        return ()
+    edits = [Edit(Span(span.start, span.start), b"bash -c ", "MPL333")]
+    if len(step.program) > 1:
+        edits = [Edit(span, b"bash -c '%s \"$@\"' %s" % (name, name), "MPL333")]
+    if (
+        re.search(rb"(?m)^[ \t]*(?:export|declare|typeset)[ \t]+-\w*f\w*[ \t]+(?:\w+[ \t]+)*%s\b" % name, source)
+        is None
+    ):
+        edits.insert(0, Edit(Span(first.start, first.start), b"export -f %s; " % name, "MPL333"))
+    return (Fix(tuple(edits), Safety.SAFE, "start the function by bash"),)
 
 
 def _without_launcher(step: Step) -> Optional[Fix]:

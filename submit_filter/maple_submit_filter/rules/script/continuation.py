@@ -1,4 +1,4 @@
-"""Launch lines that should go on in the next line: a blank stands behind the backslash, or a comment in between."""
+"""Launch lines that should go on in the next line: a blank behind the backslash, a comment, no backslash."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from ...bash import nodes
 from ...bash.parser import parse
+from ...launchers.unstarted import starts_no_program
 from ...plan import breach_kinds
 from ...types.edits import Edit, Span
 from ...types.job import Job
@@ -15,12 +16,19 @@ from ...types.launch_plan import LaunchPlan, Step
 _OPTION = rb"(?=[ \t]*(?:--?[A-Za-z]|[\w./${}-]{1,200}\.py\b))"
 _BLANKS = re.compile(rb"(?<!\\)(?:\\\\)*\\([ \t]+)\n(?=[ \t]*[^\s#])")
 _COMMENTS = re.compile(rb"(?<!\\)(?:\\\\)*\\\n((?:[ \t]*#[^\n]*\n)+)" + _OPTION)
+_GOES_ON = re.compile(
+    rb"[ \t]*(?:--?[A-Za-z]|(?:torchrun|python[\d.]*|accelerate|deepspeed|apptainer|singularity|bash)[ \t])"
+)
+_PROGRAM = re.compile(rb"torchrun|python[\d.]*|accelerate|deepspeed|apptainer|singularity|shifter|bash|sh|env|numactl")
 
 
 class Cut(NamedTuple):
-    """A launch line that is cut off by *what*, *at* that place; *edits* join it again with the options behind it."""
+    """A launch line that is cut off by *what*, *at* that place; *edits* join it again with the options behind it.
 
-    step: Step
+    *step* is None where the first half names no program, so that nothing starts.
+    """
+
+    step: Optional[Step]
     what: str
     at: Span
     edits: Tuple[Edit, ...]
@@ -36,18 +44,63 @@ class _Break(NamedTuple):
 def cut_lines(plan: LaunchPlan, job: Job, code: str) -> List[Cut]:
     """Return the launch lines of the script that end before options that were meant for them."""
     source = job.source
-    breaks = [*_blanks(source, code), *_comments(source, code)] if plan.steps and job.script.is_shell else []
-    if not breaks:
+    if not job.script.is_shell:
         return []
-    commands = _commands(parse(source))
+    unmarked = list(_unmarked(source, code))
+    breaks = [*_blanks(source, code), *_comments(source, code)] if plan.steps else []
+    if not breaks and not unmarked:
+        return []
+    program = parse(source)
+    commands = _commands(program)
     begun = ((_begun(cut, plan, source), cut) for cut in breaks)
-    return [
+    made = [
         Cut(step, cut.what, cut.at, cut.edits)
         for step, cut in begun
         if step is not None
         and cut.rest in commands
         and (starts_nothing(step) or (commands[cut.rest] and _wanted(cut, step, source)))
     ]
+    return made + [cut for cut in (_joined(each, program, plan, source) for each in unmarked) if cut is not None]
+
+
+def _joined(cut: _Break, program: nodes.Program, plan: LaunchPlan, source: bytes) -> Optional[Cut]:
+    """Return the line that goes on behind *cut*: what follows is an option, or the program that the line lacks."""
+    before, after = _around(program, cut.at.start, cut.rest)
+    if before is None or after is None:
+        return None
+    if starts_no_program(before):
+        return Cut(None, cut.what, cut.at, cut.edits) if _starts(after) or _is_option(after) else None
+    step = _begun(cut, plan, source)
+    return Cut(step, cut.what, cut.at, cut.edits) if step is not None and _is_option(after) else None
+
+
+def _around(program: nodes.Program, end: int, start: int) -> Tuple[Optional[nodes.Simple], Optional[nodes.Simple]]:
+    """Return the commands that end and begin there, one behind the other in the same list."""
+    before = after = None
+    stack: List[object] = [program]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, nodes.Simple):
+            before = node if node.span.end == end and node.words else before
+            after = node if node.span.start == start and node.words and not node.assignments else after
+        if isinstance(node, tuple):
+            stack.extend(part for part in node if isinstance(part, tuple))
+    return before, after
+
+
+def _is_option(command: nodes.Simple) -> bool:
+    """Return whether a command's name begins as an option does: there is none of such a name."""
+    first = command.words[0].parts[0] if command.words[0].parts else None
+    return isinstance(first, nodes.Literal) and not first.quote and re.match(rb"--?[A-Za-z]", first.text) is not None
+
+
+def _starts(command: nodes.Simple) -> bool:
+    """Return whether a command is one that people start by a launcher."""
+    parts = command.words[0].parts
+    name = parts[0].text.rsplit(b"/", 1)[-1] if len(parts) == 1 and isinstance(parts[0], nodes.Literal) else b""
+    return _PROGRAM.fullmatch(name) is not None or b"/" in b"".join(
+        part.text for part in parts if isinstance(part, nodes.Literal)
+    )
 
 
 def starts_nothing(step: Step) -> bool:
@@ -77,6 +130,18 @@ def _comments(source: bytes, code: str) -> Iterator[_Break]:
             edits.append(Edit(Span(start, at + len(line) - 1), b"\\", code))
             at += len(line)
         yield _Break("a comment between its lines", edits[0].span, _rest(source, match.end()), tuple(edits))
+
+
+def _unmarked(source: bytes, code: str) -> Iterator[_Break]:
+    """Yield where a line ends without a backslash, and the next begins as the rest of a launch line does."""
+    at, lines = 0, source.split(b"\n")
+    for line, behind in zip(lines, lines[1:]):
+        end = at + len(line)
+        if _GOES_ON.match(behind) and line[-1:] != b"\\" and line.strip():
+            stop = at + len(line.rstrip())
+            edit = Edit(Span(stop, stop), b" \\", code)
+            yield _Break("the missing backslash", Span(stop, stop), _rest(source, end + 1), (edit,))
+        at = end + 1
 
 
 def _rest(source: bytes, at: int) -> int:
