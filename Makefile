@@ -119,6 +119,10 @@ bench-blind-requests: setup ## what becomes of requests that were labelled witho
 bench-lab-diagnosis: setup miniapps-venv ## failures provoked on a lab: what maple-fix says, and whether its fix runs
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' tests/bench/bench_lab_diagnosis.py
 
+bench-forecast: setup ## forecasts on a real history, what they take, labelled jobs, made-up answers, and a story on two schedulers
+	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' tests/bench/bench_forecast.py tests/bench/bench_admission.py \
+		tests/daemon/events/test_forecast_story_lab.py
+
 bench-%: setup
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc -k '$*' tests
 

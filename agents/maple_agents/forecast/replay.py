@@ -49,6 +49,7 @@ def play(runs: Sequence[Run], step: Callable[[], None] = lambda: None) -> Iterat
 class Score(NamedTuple):
     """*macro*: mean over groups of the mean |log2(forecast / run time)|, *micro*: over jobs. *under*: share too short.
 
+    A forecast of the limit is not too short for a job that its limit ended, though the scheduler comes seconds late.
     *groups*: the mean of each, for a bootstrap. *twice*: share within a factor of two.
     """
 
@@ -63,15 +64,23 @@ class Score(NamedTuple):
 def score(played: Iterable[Played], by: Callable[[Played], float | None]) -> Score:
     """Return how near *by* came; what it says nothing of counts nowhere."""
     errors: dict[Key, list[float]] = defaultdict(list)
+    short: dict[Key, list[float]] = defaultdict(list)
     for job in played:
         seconds = by(job)
         if seconds:
             errors[job.key].append(math.log2(seconds / job.run.seconds))
+            short[job.key].append(_runs_beyond(job.run, seconds))
     every = [error for group in errors.values() for error in group]
     groups = {key: _mean([abs(error) for error in group]) for key, group in errors.items()}
-    under = _mean([_mean([error < 0 for error in group]) for group in errors.values()])
+    under = _mean([_mean(group) for group in short.values()])
     twice = _mean([_mean([abs(error) <= 1 for error in group]) for group in errors.values()])
     return Score(_mean(list(groups.values())), _mean([abs(error) for error in every]), under, twice, len(every), groups)
+
+
+def _runs_beyond(run: Run, seconds: float) -> bool:
+    """Return whether a run took longer than that, and its own limit is not what ended it there."""
+    at_limit = run.is_cut and run.asked.limit is not None and seconds >= run.asked.limit
+    return run.seconds > seconds and not at_limit
 
 
 class Coverage(NamedTuple):
@@ -98,7 +107,10 @@ def coverage(played: Iterable[Played]) -> Coverage:
 
 
 class Shortened(NamedTuple):
-    """What a rule for limits would have done: jobs whose limit it changes, those it kills, node hours asked for."""
+    """What a rule for limits would have done: jobs whose limit it changes, node hours asked for before and after.
+
+    *killed*: those that it ends, and that their own limit did not.
+    """
 
     changed: int
     killed: int
@@ -115,7 +127,7 @@ def shortened(played: Iterable[Played], factor: float) -> Shortened:
         if limit is None:
             continue
         nodes = job.run.asked.work.nodes or 1
-        changed, killed = changed + 1, killed + (job.run.seconds > limit)
+        changed, killed = changed + 1, killed + (job.run.seconds > limit and not job.run.is_cut)
         before, after = before + (job.run.asked.limit or 0.0) * nodes / 3600, after + limit * nodes / 3600
     return Shortened(changed, killed, before, after)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import random
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -17,6 +18,14 @@ def runs() -> list[Run]:
     """Return the thousand runs, in the order of the file."""
     with gzip.open(FILE, "rt", encoding="utf-8") as file:
         return [run_of(row) for row in csv.DictReader(file)]
+
+
+def shuffled(seed: int = 7) -> list[Run]:
+    """Return the runs with their run times dealt out anew: whoever looks ahead would still find them."""
+    found, dice = runs(), random.Random(seed)
+    times = [run.seconds for run in found]
+    dice.shuffle(times)
+    return [run._replace(seconds=time, ended=run.asked.submitted + time) for run, time in zip(found, times)]
 
 
 def run_of(row: dict[str, str]) -> Run:
