@@ -44,6 +44,8 @@ _ENDED = re.compile(
     r"|^\W*(?:[\w.-]{1,20}: )?(?:done|finished|completed?|success|succeeded|all done|bye|goodbye|the end)"
     r"[\s.!:)✓✅🎉]*$"
     r"|\b(?:completed|finished|exited|ended|terminated) (?:successfully|normally|cleanly|OK)\b"
+    r"|\b(?:completed|finished|done)(?: with| after)?(?: all)? \d+ (?:epochs|steps|iterations|updates)\b"
+    r"|\b\d+ (?:epochs|steps|iterations|updates) (?:completed|finished|done)\b|\bWorkerState\.SUCCEEDED\b"
     r"|\bsuccessfully (?:completed|finished|trained)\b|\btrain_runtime\b"
     r"|`?Trainer\.fit`? stopped: `?max_\w+=\d+`? reached|\bmax_(?:epochs|steps)=\d+`? reached"
     r"|\b(?:exit|return)(?:ed)?(?: with)?(?: exit)?[ _]?(?:code|status)[: =]+0\b|\bexit 0\b"
@@ -80,7 +82,11 @@ _NOT = re.compile(
     re.I,
 )
 _OF = re.compile(r"(?:epochs?|steps?|iter\w*)\D{0,4}(\d+)\s*(?:/|of)\s*(\d+)", re.I)
-_SURE = re.compile(r"train_runtime|Trainer\.fit|max_(?:epochs|steps)=|\b(?:ends|exits|ended|exited) with 0\s*$", re.I)
+_SURE = re.compile(
+    r"train_runtime|Trainer\.fit|max_(?:epochs|steps)=|WorkerState\.SUCCEEDED"
+    r"|\b(?:ends|exits|ended|exited) with 0\s*$",
+    re.I,
+)
 
 
 _STEPS_OF_JOBS = ("srun: ", "slurmstepd", "sbatch: ", "salloc: ")
@@ -105,6 +111,37 @@ def drawn(line: bytes) -> int:
 def is_progress(words: str) -> bool:
     """Return whether *words* tell of a step, an epoch, a loss or a speed; a scheduler's step is a part of the job."""
     return _PROGRESS.search(words) is not None and not words.startswith(_STEPS_OF_JOBS)
+
+
+# Training that is told in columns, without a word for it: lines that differ by numbers alone, a count that goes on
+# evenly and a measured value beside it. What counts ranks, nodes or files tells how a job begins.
+
+_SERIES = 8  # lines
+_COUNT = re.compile(r"^\W{0,6}(\d{1,9})(?![\d.:/-])")
+_MEASURED = re.compile(r"\d\.\d|\de[-+]\d")
+_COUNTED = re.compile(
+    r"\b(?:ranks?|nodes?|workers?|gpus?|devices?|process(?:es)?|tasks?|hosts?|shards?|files?|parts?|layers?)\b", re.I
+)
+
+
+def counting(lines: Sequence[Line]) -> frozenset[int]:
+    """Return the numbers of the lines that are a count with measured values, each like the one before it."""
+    alike: dict[str, list[tuple[int, int]]] = {}
+    for line in lines:
+        count = _COUNT.match(line.words) if line.sort is None and _MEASURED.search(line.words) else None
+        if count is not None and not _COUNTED.search(line.words) and not _EARLY.search(line.words):
+            alike.setdefault(" ".join(template(line.words).split()), []).append((line.number, int(count[1])))
+    return frozenset(number for rows in alike.values() if _is_steady(rows) for number, _ in rows)
+
+
+def _is_steady(rows: Sequence[tuple[int, int]]) -> bool:
+    strides = [later - count for (_, count), (_, later) in zip(rows, rows[1:])]
+    return len(rows) >= _SERIES and min(strides) > 0 and strides.count(strides[0]) >= 0.8 * len(strides)
+
+
+def is_sure_end(words: str) -> bool:
+    """Return whether a trainer itself says that it went to its end, not the script round it."""
+    return _SURE.search(words) is not None and _says_done(words)
 
 
 def ended_well(words: Sequence[str]) -> str:

@@ -21,9 +21,10 @@ from .limits import Limits
 from .literals import Search, english
 from .log_blocks import opened
 from .members import absent, doubled
-from .progress import bar, ended_well, is_progress, planned, starts
+from .progress import bar, counting, ended_well, is_progress, planned, starts
 from .selection import Chosen
 from .severity import by_words
+from .takedown import beside, taken_down
 from .units.assembly import Assembler
 from .units.clocks import Clock, Moment
 from .units.prefixes import Labels, Prefix, labels, node_said, prefix
@@ -137,6 +138,8 @@ def _read_lines(story: Story, chosen: Chosen, clock: Clock) -> None:
     close_lines = [line for line, close in zip(lines, near, strict=True) if close]
     without_learned(close_lines)
     story.units = Assembler(clock).read(close_lines)
+    for unit in taken_down(story.units, lines):
+        unit.severity = Severity.NOTE
     story.moments = _moments(lines)
     story.runs = starts(lines)
     story.doubled = doubled(lines, [unit.lines[0].number for unit in story.units if unit.severity >= Severity.ERROR])
@@ -246,6 +249,8 @@ def _count(story: Story, kept: list[Kept], lines: list[Line], chosen: Chosen) ->
         story._ordinary.append(before)
     story.ordinary = round(before)
     story.progress = progress + _sampled(story, chosen, unseen - counted)
+    if not story.progress and (told := counting([line for line in lines if line.number not in taken])):
+        story.progress, story.last_progress = len(told), max(told)
 
 
 def _worn_share(chosen: Chosen) -> float:
@@ -286,7 +291,8 @@ def _last_words(story: Story, lines: list[Line], total: int) -> str:
     What a thread beside the main one raised is none: Python's exit status does not know of it.
     """
     last = [line for line in _tail(lines, total) if line.words.strip()][-15:]
-    bad = [unit for unit in story.units if unit.severity >= Severity.ERROR and not unit.aside]
+    late = beside(story.units, lines)
+    bad = [unit for unit in story.units if unit.severity >= Severity.ERROR and not unit.aside and unit not in late]
     worst = max((unit.lines[-1].number for unit in bad if not unit.line.words.startswith(ASIDE)), default=0)
     ending = ended_well([line.words for line in last if line.number > worst])
     return next(shown_lines([ending])) if ending else ""

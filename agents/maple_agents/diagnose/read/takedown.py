@@ -1,0 +1,68 @@
+"""What complains behind the end of a training and is none of it: what its script takes down, what is only beside it.
+
+A script that started a monitor, a server or a Ray cluster ends it once the work is done, and Slurm and the shell speak
+of that as of any death. A tracker that can't send its last values says ERROR behind the trainer's own summary.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+
+from ..values import Severity
+from .progress import ended_well, is_stamp, is_sure_end
+from .units.voices import Line, Unit
+
+# A step or a child that was ended from outside. A limit, a lack of memory or a lost node says so ("DUE TO").
+_TAKEN_DOWN = re.compile(
+    r"srun: (?:Force Terminated job step|forcing job termination|Job step aborted: Waiting|interrupt)"
+    r"|slurmstepd: error: \*\*\* STEP \S+ ON \S+ CANCELLED AT \S+ \*\*\*\s*$"
+    r"|\S+: line \d+: +\d+ (?:Terminated|Killed|Hangup)\b"
+)
+_OF_STEPS = ("srun: ", "slurmstepd: ", "mpirun", "mpiexec")
+_BY_A_LAUNCHER = re.compile(r"\S{0,40}(?:srun|slurmstepd|mpirun|mpiexec|prterun|torchrun|torch\S*distributed)\b")
+
+
+def taken_down(units: Sequence[Unit], lines: Sequence[Line]) -> list[Unit]:
+    """Return the units that tell of steps and children which the script ended itself.
+
+    Before them a line says that all is done, and nothing went wrong since; behind them the script goes on.
+    """
+    asked = [unit for unit in units if _TAKEN_DOWN.match(unit.line.words)]
+    if not asked:
+        return []
+    others = [unit.line.number for unit in units if unit not in asked and _is_bad(unit)]
+    ends = [line.number for line in lines if ended_well([line.words]) and not is_stamp(line.words)]
+    return [unit for unit in asked if _before(ends, unit) > _before(others, unit) and _goes_on(unit, lines)]
+
+
+def beside(units: Sequence[Unit], lines: Sequence[Line]) -> list[Unit]:
+    """Return the units of mere complaints behind the end that a trainer itself tells, where the script goes on.
+
+    An exception, a death, and what a launcher says are none.
+    """
+    mere = [unit for unit in units if _is_mere(unit)]
+    ends = [line.number for line in lines if is_sure_end(line.words)] if mere else []
+    return [unit for unit in mere if _before(ends, unit) and _goes_on(unit, lines)]
+
+
+def _is_bad(unit: Unit) -> bool:
+    return unit.severity >= Severity.ERROR or unit.severity > Severity.NOTE and unit.line.words.startswith(_OF_STEPS)
+
+
+def _is_mere(unit: Unit) -> bool:
+    return unit.severity == Severity.ERROR and unit.traceback is None and not _BY_A_LAUNCHER.match(unit.line.words)
+
+
+def _before(numbers: Sequence[int], unit: Unit) -> int:
+    """Return the last of *numbers* before the line that tells of *unit*, 0 for none."""
+    at = bisect_right(numbers, unit.line.number - 1)
+    return numbers[at - 1] if at else 0
+
+
+def _goes_on(unit: Unit, lines: Iterable[Line]) -> bool:
+    """Return whether a line that is no complaint stands behind *unit*."""
+    own = {line.number for line in unit.lines}
+    behind = (line for line in lines if line.number > unit.line.number and line.number not in own)
+    return any(line.sort is None and any(map(str.isalnum, line.words)) for line in behind)
