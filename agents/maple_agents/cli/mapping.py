@@ -16,8 +16,8 @@ from .groups import Group
 
 if TYPE_CHECKING:
     from ..ask.submission import Answer as Asked
-    from ..mapping.check import Finding as Found
     from ..mapping.check import Judged
+    from ..mapping.crossings import Finding as Found
     from ..mapping.question import MachineFiles
 
 

@@ -7,18 +7,17 @@ taskset and numactl as their wrapper came to them when it was played. The innerm
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from maple_submit_filter.types.launch_plan import Link, Process
 
-from . import topology
+from . import cpu_lists, topology
+from .cpu_lists import Cpus
 from .topology import Hardware
 
-Cpus = frozenset[int]
 _NODE = "node "
 _WORDS = re.compile(r"(?:(?:v(?:erbose)?|q(?:uiet)?),)*([a-z_]+)(?::([0-9a-fA-Fx,:*-]+))?\Z", re.IGNORECASE)
-_MOST = 1024
 
 
 class Binding(NamedTuple):
@@ -46,11 +45,12 @@ class Binding(NamedTuple):
 
 class Tasks(NamedTuple):
     """The tasks of one node. *pins*: what a word in front of each one's program binds it to. *cpus*: that each asks
-    for, 0 not known. *whole*: the job has the node for itself."""
+    for, 0 not known. *whole*: the job has the node for itself. *said*: variables that bind in a launcher's place."""
 
     pins: tuple[str | None, ...]
     cpus: int
     whole: bool
+    said: Mapping[str, str] = {}
 
     @property
     def number(self) -> int:
@@ -58,10 +58,14 @@ class Tasks(NamedTuple):
         return len(self.pins)
 
 
-def tasks(processes: Sequence[Sequence[Process]], cpus: int, whole: bool) -> Tasks:
+def tasks(
+    processes: Sequence[Sequence[Process]], cpus: int, whole: bool, said: Mapping[str, str] | None = None
+) -> Tasks:
     """Return the tasks of a node, each with its processes. *cpus*: what the job asks for each, 0 not known."""
     pins = tuple(each[0].pinned.decode("ascii", "replace") if each[0].pinned else None for each in processes)
-    return Tasks(pins, min(each[0].cpus or cpus for each in processes), whole)
+    if not any(pins):
+        pins = tuple(cpu_lists.of_openmp(dict(each[0].placing)) for each in processes)
+    return Tasks(pins, min(each[0].cpus or cpus for each in processes), whole, said or {})
 
 
 def binding(links: Sequence[Link], of: Tasks, hardware: Hardware) -> Binding | None:
@@ -77,8 +81,37 @@ def binding(links: Sequence[Link], of: Tasks, hardware: Hardware) -> Binding | N
             return made._replace(said=f"--{option.name}={text}") if made is not None else None
         if link.option("bind-to") is not None:
             return _by_mpi(link, of, hardware)
+        named = _by_variable(link, of, hardware)
+        if named is not None:
+            return named
         if link.name == "srun" and link.option("hint") is None:
             return _shares(link, of, hardware, automatic=True)
+    return None
+
+
+def is_free(links: Sequence[Link], of: Tasks) -> bool:
+    """Return whether surely nothing binds the tasks: the launcher is told so, and no word stands in front of them."""
+    option = next((option for link in reversed(links) if (option := link.option("cpu-bind")) is not None), None)
+    free = option is not None and option.value is not None and option.value.raw.rpartition(b",")[2] == b"none"
+    return free and not any(of.pins)
+
+
+_VARIABLES = {"SLURM_CPU_BIND": "srun", "I_MPI_PIN_PROCESSOR_LIST": "mpiexec"}
+
+
+def _by_variable(link: Link, of: Tasks, hardware: Hardware) -> Binding | None:
+    """Return what a variable binds to where the line itself says nothing."""
+    for name, value in of.said.items():
+        if _VARIABLES.get(name) != link.name:
+            continue
+        if name == "SLURM_CPU_BIND":
+            match = _WORDS.match(value)
+            made = _by_word(match[1].lower(), match[2] or "", link, of, hardware) if match is not None else None
+        else:
+            each = cpu_lists.one_each(value)
+            made = Binding(tuple(each[task % len(each)] for task in range(of.number)), "", True) if each else None
+        if made is not None:
+            return made._replace(said=f"{name}={value}")
     return None
 
 
@@ -94,7 +127,7 @@ def _by_pins(of: Tasks, hardware: Hardware) -> Binding | None:
             made = Binding(tuple(topology.cores(pin) for pin in pins), "", True)
     except ValueError:
         return None
-    return made._replace(said="taskset or numactl, " + ":".join(dict.fromkeys(pins)), share=of.cpus, own=True)
+    return made._replace(said="taskset, numactl or OpenMP, " + ":".join(dict.fromkeys(pins)), share=of.cpus, own=True)
 
 
 def _of_domains(domains: Sequence[Cpus], of: Tasks, hardware: Hardware) -> Binding:
@@ -114,12 +147,14 @@ def _by_word(kind: str, text: str, link: Link, of: Tasks, hardware: Hardware) ->
         return Binding(tuple(Cpus(range(task * depth, task * depth + depth)) for task in range(of.number)), "")
     if kind in ("cores", "threads", "ldoms", "sockets"):
         made = _shares(link, of, hardware)
+        if made is None and kind in ("cores", "threads") and of.cpus:
+            return Binding((None,) * of.number, "", room=of.cpus)
         if made is None or kind in ("cores", "threads"):
             return made
         within = hardware.numa if kind == "ldoms" else hardware.of_sockets()
         return made._replace(of=tuple(_widened(cpus, within) for cpus in made.of), wide=True)
     try:
-        entries = _entries(kind, text)
+        entries = cpu_lists.entries(kind, text)
     except ValueError:
         return None
     if not entries:
@@ -127,27 +162,6 @@ def _by_word(kind: str, text: str, link: Link, of: Tasks, hardware: Hardware) ->
     if kind.endswith("_ldom"):
         return _of_domains(entries, of, hardware)
     return Binding(tuple(entries[task % len(entries)] for task in range(of.number)), "", True)
-
-
-def _entries(kind: str, text: str) -> list[Cpus]:
-    """Return the numbers of each entry of a list; raises `ValueError` where one is none."""
-    if kind == "list":  # `list:0,8,16,24` is also written for a core each
-        return [topology.cores(entry) for entry in text.strip(":").split(":")] if ":" in text.strip(":") else []
-    if kind in ("map_cpu", "map_ldom"):
-        return [Cpus((int(entry, 0),)) for entry in _repeated(text)]
-    return [_mask(entry) for entry in _repeated(text)] if kind in ("mask_cpu", "mask_ldom") else []
-
-
-def _repeated(text: str) -> Iterator[str]:
-    """Yield the entries of a list of srun, where `0xff*4` stands for four of them."""
-    for entry in filter(None, text.split(",")):
-        value, _, times = entry.partition("*")
-        yield from [value] * min(int(times or 1), _MOST)
-
-
-def _mask(text: str) -> Cpus:
-    number = int(text, 16)
-    return Cpus(bit for bit in range(number.bit_length()) if number >> bit & 1)
 
 
 def _widened(cpus: Cpus | None, within: Sequence[Cpus]) -> Cpus | None:
@@ -190,6 +204,9 @@ def _by_mpi(link: Link, of: Tasks, hardware: Hardware) -> Binding | None:
     mapped = _value(link, "map-by").split(":")
     said = " ".join(f"--{name} {_value(link, name)}" for name in ("map-by", "bind-to") if _value(link, name))
     unknown: tuple[Cpus | None, ...] = (None,) * of.number
+    listed = cpu_lists.of_hydra(more) if to == "user" else []
+    if listed:
+        return Binding(tuple(listed[task % len(listed)] for task in range(of.number)), said, True)
     if to in ("core", "hwthread"):
         asked = next((part[3:] for part in mapped if part.startswith("pe=")), more)
         each = int(asked) if asked.isdigit() and len(asked) < 5 else 1

@@ -4,43 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from maple_submit_filter.rules.program_text import is_rank
 from maple_submit_filter.types.launch_plan import LaunchPlan, Step
 
-from . import costs, mpi_order, network_settings, placement, resources, sizes
-from .groups import AXES, CALLED, CONTEXT, EXPERT, PIPELINE, TENSOR, Mesh
+from . import flaws, mpi_order, network_settings, placement, resources, sizes
+from .crossings import Finding, Job, too_large
+from .flaws import Flaw
+from .groups import TENSOR, Mesh
+from .network_settings import Use
 from .placement import Placement, Unplaced
+from .resources import NodeTasks
 from .sizes import Sizes
-from .topology import ALL, SHARED, Hardware, Machine, Network
+from .topology import SHARED, Hardware, Machine
 
 # What is said of racks whose GPUs are joined by direct links beyond a node.
 _RACK = re.compile(rb"MNNVL|\bIMEX\b|NVL\d{2,3}|\bGB[23]00|\bgb[23]00|--segment|NCCL_NVLS_ENABLE=1|nvidia-imex")
-_PORTS = "MPICH_OFI_NIC_MAPPING"
-_NOTED = 1.25  # times the communication of another order, from which on it is worth a word
-
-
-class Finding(NamedTuple):
-    """*kind*: "groups", "leaves", "cores", "far" or "network". *ratio*: times the communication of the cure, if known.
-
-    *cure*: what to write instead, "" where nobody can say. *line*: of the script.
-    """
-
-    kind: str
-    line: int
-    says: str
-    cause: str = ""
-    cure: str = ""
-    ratio: float | None = None
-
-    @property
-    def sentence(self) -> str:
-        """The whole of it in one line."""
-        cost = f": about {self.ratio:.1f} times the communication" if self.ratio is not None else ""
-        cause = f"; cause: {self.cause}" if self.cause else ""
-        return self.says + cost + cause + (f"; {self.cure}" if self.cure else "")
 
 
 class Judged(NamedTuple):
@@ -55,92 +36,45 @@ class Judged(NamedTuple):
     sizes: Sizes | None = None
 
 
-def judged(plan: LaunchPlan, source: bytes, machine: Machine) -> tuple[Judged, ...]:
-    """Return what is to be said of each launch line of a job."""
-    return tuple(_step(step, plan, source, machine) for step in plan.steps if step.links)
+def judged(plan: LaunchPlan, source: bytes, machine: Machine, likely: LaunchPlan | None = None) -> tuple[Judged, ...]:
+    """Return what is to be said of each launch line of a job.
+
+    *likely*: the plan in which nothing that is unread changes anything; it counts for lines that are not known else.
+    """
+    lines = [_step(step, plan, source, machine) for step in plan.steps if step.links]
+    known = {one.line for one in lines if one.findings or one.placed is not None and one.sizes is not None}
+    others = [_step(step, likely, source, machine) for step in likely.steps if step.links] if likely is not None else []
+    more = {one.line: _as_likely(one, likely) for one in others if one.findings and one.line not in known}
+    lines = [more.pop(one.line, one) for one in lines]
+    return tuple(sorted([*lines, *more.values()], key=lambda one: one.line))
+
+
+def _as_likely(line: Judged, plan: LaunchPlan | None) -> Judged:
+    """Return what is judged of a line with the reason why it is no more than likely."""
+    at, why = next(iter(plan.unread), (0, "")) if plan is not None else (0, "")
+    why = f"line {at}, {why}" if at else why or "what is loaded and sourced here is not known"
+    return line._replace(findings=tuple(found._replace(doubt=why) for found in line.findings))
 
 
 def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine) -> Judged:
-    division, placed = sizes.read(step.program), placement.placement(step, b"RANK" in plan.assigned)
+    division, placed = sizes.read(step.program), placement.placement(step, b"RANK" in plan.assigned, plan.presumes)
     method = mpi_order.method(plan, source)
     placed = mpi_order.renumbered(step, placed, method)
     joined = _joined(machine, source)
     hardware = machine.hardware
     if isinstance(placed, Unplaced):
-        wide = tuple(_too_large(step, division, plan, hardware)) if division is not None and not joined else ()
+        wide = tuple(too_large(step, division, plan, hardware)) if division is not None and not joined else ()
         others = (*_of_resources(step, plan, source, hardware), *_of_settings(step, plan, source, hardware))
         return Judged(step.line, None, None, None, wide + others, _why(placed, division), division)
     world = len(placed.seats)
     mesh, experts = (division.dense(world), division.experts(world)) if division is not None else (None, None)
-    job = _Job(step, placed, machine, division or sizes.sizes_of(""), mesh, experts, joined, _dealt(method, step, plan))
+    job = Job(step, placed, machine, division or sizes.sizes_of(""), mesh, experts, joined, _dealt(method, step, plan))
     findings = [
         *job.findings(),
         *_of_resources(step, plan, source, hardware),
         *_of_settings(step, plan, source, hardware, _together(mesh, placed) if mesh is not None else 1),
     ]
     return Judged(step.line, placed, mesh, experts, tuple(findings), sizes=division)
-
-
-class _Job(NamedTuple):
-    """A launch line with all that is judged of it."""
-
-    step: Step
-    placed: Placement
-    machine: Machine
-    said: Sizes
-    mesh: Mesh | None
-    experts: Mesh | None
-    joined: bool  # direct links may go beyond a node
-    dealt: str = ""  # what numbers the ranks beside the launcher, as it is written
-
-    def findings(self) -> Iterator[Finding]:
-        """Yield what is wrong with its groups; none are known where no sizes are said."""
-        if self.mesh is not None and self.said.sizes:
-            yield from _of_groups(self, self.mesh)
-            yield from _of_leaves(self, self.mesh)
-
-    def ratio(self, other: Placement, machine: Machine | None = None, mesh: Mesh | None = None) -> float | None:
-        """Return how much is communicated here, in times of what it would be there; None where that is not known."""
-        if self.mesh is None:
-            return None
-        within = self.machine if machine is not None else self.machine._replace(network=Network())
-        experts = self.experts if mesh is None else None
-        here = costs.step_seconds(self.mesh, self.placed, within, self.said.model, experts)
-        there = costs.step_seconds(mesh or self.mesh, other, machine or within, self.said.model, experts)
-        return here / there if here and there else None
-
-
-def _too_large(step: Step, division: Sizes, plan: LaunchPlan, hardware: Hardware) -> Iterator[Finding]:
-    """Yield that an axis has more parts than a node has GPUs: it crosses nodes in whatever order ranks are.
-
-    Context axes are left alone, and expert axes of many experts: they are dealt over nodes on purpose.
-    """
-    gpus = hardware.gpus
-    if placement.starts_ranks(step):
-        room = min(filter(None, (gpus, step.groups[0].ranks_per_node)), default=None)
-    elif division.framework in sizes.WHOLE_NODE and not step.maybe and not step.unknown:
-        each = division.ranks // step.nodes if division.ranks and step.nodes else None
-        room = gpus or plan.allocation.gpus_per_node or each  # a process drives all GPUs of its node
-    else:
-        return
-    for name in (TENSOR, EXPERT):
-        size = division.sizes.get(name, 1)
-        if not room or size <= room or name == EXPERT and not division.few_experts(room):
-            continue
-        says = f"{CALLED[name]} groups of {size} cross nodes, in whatever order ranks are dealt"
-        cause = f"a node has {_gpus(room)}" if room == gpus or not gpus else f"{room} ranks run on a node"
-        yield Finding("groups", step.line, says, cause, _fitting(size, room))
-        return
-
-
-def _gpus(count: int) -> str:
-    return f"{count} GPUs" if count > 1 else "one GPU"
-
-
-def _fitting(size: int, room: int) -> str:
-    """Return how many of the parts would stay on a node, "" where only one does."""
-    fits = max(parts for parts in range(1, room + 1) if size % parts == 0)
-    return f"{fits} parts stay on a node" if fits > 1 else ""
 
 
 def _joined(machine: Machine, source: bytes) -> bool:
@@ -160,88 +94,6 @@ def _why(unplaced: Unplaced, division: Sizes | None) -> str:
     return unplaced.why
 
 
-def _of_groups(job: _Job, mesh: Mesh) -> Iterator[Finding]:
-    """Yield the first of: a group that would fit on one node and is not there, a tensor axis that cannot fit, an order
-    of ranks that the axes do not count on."""
-    best = _as_blocks(job.placed)
-    for name, of in ((TENSOR, mesh), (EXPERT, job.experts), (CONTEXT, mesh)):
-        crossing = _crossing(of, name, job.placed) if of is not None else None
-        if of is None or crossing is None:
-            continue
-        says = f"{CALLED[name]} group {_shown(crossing)} crosses nodes"
-        if best is not None and _crossing(of, name, best) is None:
-            cause, cure = job.dealt or _distribution(job.step), f"{_blocks(job.step)} keeps it on one"
-            cure = "without it ranks fill the nodes" if job.dealt else cure
-            yield Finding("groups", job.step.line, says, cause, cure, job.ratio(best))
-            return
-        if not job.joined and (name == TENSOR or name == EXPERT and job.said.few_experts(job.placed.per_node or 0)):
-            yield _too_wide(job, of, says, name)
-            return
-    mixed = _mixed(job, mesh, best)
-    if mixed is not None:
-        yield mixed
-
-
-def _shown(ranks: tuple[int, ...]) -> str:
-    return "{%s}" % (",".join(map(str, ranks[:8])) + (" ..." if len(ranks) > 8 else ""))
-
-
-def _crossing(mesh: Mesh, name: str, placed: Placement) -> tuple[int, ...] | None:
-    """Return the first group of an axis that is on several nodes."""
-    return next((group for group in mesh.groups(name) if len({placed.node_of(rank) for rank in group}) > 1), None)
-
-
-def _as_blocks(placed: Placement) -> Placement | None:
-    """Return the same ranks filling one node after the other, None where nodes have different numbers of them."""
-    return placement.block(placed.nodes, placed.per_node) if placed.per_node else None
-
-
-def _too_wide(job: _Job, of: Mesh, says: str, name: str) -> Finding:
-    """Return that an axis has more parts than a node has ranks, or parts that do not divide them."""
-    size, each = of.size(name), job.placed.per_node or 0
-    fits = max((parts for parts in range(1, size + 1) if each and each % parts == 0 and size % parts == 0), default=1)
-    cause = f"{size} parts on {each} ranks a node" if each else f"{size} parts"
-    if fits < 2:
-        return Finding("groups", job.step.line, says, cause)
-    if name == EXPERT:
-        return Finding("groups", job.step.line, says, cause, f"{fits} parts stay on a node")
-    pipeline = of.size(PIPELINE) * size // fits
-    other = job.said._replace(sizes={**job.said.sizes, TENSOR: fits, PIPELINE: pipeline}).dense(len(job.placed.seats))
-    ratio = job.ratio(job.placed, mesh=other) if other is not None else None
-    cure = f"{fits} parts stay on a node, with a pipeline of {pipeline}"
-    return Finding("groups", job.step.line, says, cause, cure, ratio)
-
-
-def _mixed(job: _Job, mesh: Mesh, best: Placement | None) -> Finding | None:
-    """Return that ranks are dealt in another order than the axes count on, though no one group shows it."""
-    if best is None or job.placed.how == "block" or not job.said.framework:
-        return None
-    ratio = job.ratio(best)
-    if ratio is None or ratio < _NOTED:
-        return None
-    order = "-".join(axis.name for axis in mesh.axes if axis.size > 1)
-    says = f"ranks are not dealt as the order {order} counts on"
-    cause, cure = job.dealt or _distribution(job.step), f"{_blocks(job.step)} deals them so"
-    return Finding("groups", job.step.line, says, cause, "leave it out" if job.dealt else cure, ratio)
-
-
-def _blocks(step: Step) -> str:
-    """Return the word that lets ranks fill one node after the other."""
-    turned = step.links[0].option("map-by", "rank-by", "bynode") is not None
-    return "--map-by slot" if step.links[0].name == "mpiexec" and turned else "-m block"
-
-
-def _distribution(step: Step) -> str:
-    """Return what deals the tasks to nodes, as it is written."""
-    outer = step.links[0]
-    for name in ("distribution", "map-by", "rank-by", "launch-distribution", "rr", "bynode", "ppn", "hostfile", "f"):
-        option = outer.option(name)
-        if option is not None:
-            value = option.value.raw.decode("utf-8", "replace") if option.value is not None else ""
-            return f"{option.spelling.decode('utf-8', 'replace')} {value}".strip()
-    return "the distribution of the job" if outer.name == "srun" else ""
-
-
 def _dealt(method: int | None, step: Step, plan: LaunchPlan) -> str:
     """Return what numbers the ranks beside the launcher: Cray MPICH, or the script's own count of RANK."""
     if method in (0, 2):
@@ -251,49 +103,31 @@ def _dealt(method: int | None, step: Step, plan: LaunchPlan) -> str:
     return "RANK as the script counts it" if b"RANK" in plan.assigned and any(own) and not agent else ""
 
 
-def _of_leaves(job: _Job, mesh: Mesh) -> Iterator[Finding]:
-    """Yield that the job's nodes are taken in an order that goes back and forth between leaves."""
-    network, nodes = job.machine.network, job.placed.nodes
-    leaves = network.leaves[:nodes]
-    order = sorted(range(len(leaves)), key=lambda node: (leaves.index(leaves[node]), node))
-    if len(leaves) < nodes or order == list(range(nodes)):
-        return
-    other = job.machine._replace(network=network._replace(leaves=tuple(leaves[node] for node in order)))
-    ratio = job.ratio(job.placed, other)
-    crossing = next((name for name in AXES if _wider(mesh, name, job.placed, job.machine, other)), "")
-    if ratio is not None and ratio < _NOTED or ratio is None and not crossing:
-        return
-    what = "blocks" if network.block else "leaf switches"
-    group = f"{CALLED[crossing]} groups cross" if crossing else "neighbours cross"
-    says = f"nodes are taken to and fro between {len(set(leaves))} {what}, so {group} them"
-    yield Finding("leaves", job.step.line, says, cure="take the hosts of a leaf one after the other", ratio=ratio)
-
-
-def _wider(mesh: Mesh, name: str, placed: Placement, machine: Machine, other: Machine) -> bool:
-    """Return whether groups of an axis go through the upper levels here and not there."""
-    if mesh.size(name) < 2:
-        return False
-    first = [placed.seats[rank] for rank in mesh.groups(name)[0]]
-    return machine.widest(first) == ALL and other.widest(first) != ALL
-
-
 def _of_resources(step: Step, plan: LaunchPlan, source: bytes, hardware: Hardware) -> Iterator[Finding]:
     """Yield what of a node's CPUs, GPUs and network ports does not go together for the ranks on it."""
     if step.maybe or step.unknown or not is_rank(step):
         return
-    ports = network_settings.value(plan, source, _PORTS.encode())
-    node = resources.of_node(step, plan.allocation, hardware, ports)
-    for flaw in resources.flaws(node, hardware) if node is not None else ():
-        if flaw.kind == "network":
-            yield Finding("network", step.line, flaw.says, _PORTS, "MPICH_OFI_NIC_POLICY=GPU finds the near one")
-            continue
-        near = (
-            resources.nearest([gpu for task in node.tasks for gpu in task.gpus], hardware) if node is not None else ""
-        )
-        cure = f"near their GPUs: {near}" if near and len(near) < 120 else "give each rank cores of its own"
-        cure = "--bind-to none leaves them all cores" if "workers" in flaw.says else cure
-        words = node.binding.said if node is not None and node.binding is not None else ""
-        yield Finding(flaw.kind, step.line, flaw.says, words if len(words) < 80 else words[:77] + "...", cure)
+    said = {name: network_settings.value(plan, source, name.encode()) for name in resources.SAID}
+    node = resources.of_node(step, plan.allocation, hardware, {name: value for name, value in said.items() if value})
+    if node is not None:
+        yield from (_told(flaw, node, step, said, hardware) for flaw in flaws.flaws(node, hardware))
+
+
+def _told(flaw: Flaw, node: NodeTasks, step: Step, said: Mapping[str, str], hardware: Hardware) -> Finding:
+    """Return a flaw with what makes it, and what to write instead."""
+    if flaw.kind == "network":
+        names = [name for name in (resources.PORTS, resources.POLICY) if said[name]] or ["FI_CXI_DEVICE_NAME"]
+        cure = f"{resources.POLICY}=GPU finds the near one"
+        cure = "bind each rank to cores of one" if node.policy == "NUMA" else cure
+        cure = "leave it out: the near one is found" if names[0].startswith("FI_") else cure
+        return Finding("network", step.line, flaw.says, "=".join((names[0], said.get(names[0], ""))).rstrip("="), cure)
+    near = resources.nearest([gpu for task in node.tasks for gpu in task.gpus], hardware)
+    cure = f"near their GPUs: {near}" if near and len(near) < 120 else "give each rank cores of its own"
+    if "workers" in flaw.says:
+        by_mpi = step.links[0].name == "mpiexec"
+        cure = "--bind-to none leaves them all cores" if by_mpi else "--cpus-per-task gives the task more"
+    words = node.binding.said if node.binding is not None else ""
+    return Finding(flaw.kind, step.line, flaw.says, words if len(words) < 80 else words[:77] + "...", cure)
 
 
 def _of_settings(
@@ -302,11 +136,12 @@ def _of_settings(
     """Yield settings of the network that contradict the site's nodes. *together*: tensor-parallel ranks on a node."""
     if step.maybe or step.unknown or not is_rank(step) and not placement.behind_wrapper(step):
         return
-    nodes = step.nodes or 1
-    for found in network_settings.contradictions(source, plan.assigned, hardware, nodes, together):
+    each = step.groups[0].ranks_per_node if len(step.groups) == 1 else None
+    use = Use(step.nodes or 1, together, (each if step.workers_per_task else step.tasks_per_node) or 0)
+    for found in network_settings.contradictions(source, plan.assigned, hardware, use):
         yield Finding("network", found.line, found.says, cure=found.cure)
     for name, value in network_settings.handed(step.links):
-        judged = network_settings.judged(name, value, hardware, nodes, together)
+        judged = network_settings.judged(name, value, hardware, use)
         if judged is not None:
             yield Finding("network", step.line, f"{name}={value}: {judged[0]}", cure=judged[1])
 

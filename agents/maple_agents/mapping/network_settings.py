@@ -20,6 +20,14 @@ _HANDING = ("x", "env", "export", "genv", "envs")
 Told = Optional[tuple[str, str]]
 
 
+class Use(NamedTuple):
+    """Of the job: its nodes, the ranks of a tensor-parallel group on one node, the ranks on a node (0 not known)."""
+
+    nodes: int
+    tensor: int = 1
+    ranks: int = 0
+
+
 class Contradiction(NamedTuple):
     """*line*: of the setting. *cure*: what to do instead."""
 
@@ -29,26 +37,26 @@ class Contradiction(NamedTuple):
 
 
 def contradictions(
-    source: bytes, assigned: Mapping[bytes, tuple[Span, ...]], hardware: Hardware, nodes: int, tensor: int
+    source: bytes, assigned: Mapping[bytes, tuple[Span, ...]], hardware: Hardware, use: Use
 ) -> Iterator[Contradiction]:
     """Yield what the script sets and the site's nodes, or the job's groups, speak against.
 
-    *tensor*: ranks of a tensor-parallel group on one node. A setting that the script makes twice counts for nothing.
+    A setting that the script makes twice counts for nothing.
     """
     for name, spans in sorted(assigned.items()):
         check = _CHECKS.get(name.decode("ascii", "replace"))
         if check is None or len(spans) != 1:
             continue
         written = _written(source, spans[0])
-        told = check(written, hardware, nodes, tensor) if written else None
+        told = check(written, hardware, use) if written else None
         if told is not None:
             says = f"{name.decode()}={written}: {told[0]}"
             yield Contradiction(line_of(source, spans[0].start), says, told[1])
 
 
-def judged(name: str, value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+def judged(name: str, value: str, hardware: Hardware, use: Use) -> Told:
     """Return what speaks against one setting, and what to do instead; None where nothing does."""
-    return _CHECKS[name](value, hardware, nodes, tensor)
+    return _CHECKS[name](value, hardware, use)
 
 
 def handed(links: Sequence[Link]) -> Iterator[tuple[str, str]]:
@@ -92,23 +100,9 @@ _PROVIDERS = {
 _ABOVE = ("ofi_rxm", "ofi_rxd", "shm", "sm2", "self", "off_coll", "lnx")  # drivers that stand on another one
 _TCP = ("tcp", "sockets", "udp", "net")
 _OVER_TCP = [
-    "tcp",
-    "self",
-    "sm",
-    "shm",
-    "posix",
-    "sysv",
-    "cma",
-    "knem",
-    "xpmem",
-    "cuda",
-    "cuda_copy",
-    "cuda_ipc",
-    "rocm",
-    "rocm_copy",
-    "rocm_ipc",
-    "gdr_copy",
-]
+    "tcp", "self", "sm", "shm", "posix", "sysv", "cma", "knem", "xpmem", "cuda", "cuda_copy", "cuda_ipc", "rocm",
+    "rocm_copy", "rocm_ipc", "gdr_copy",
+]  # fmt: skip
 
 
 def _kind(hardware: Hardware) -> str:
@@ -121,14 +115,14 @@ def _goes_over_tcp(what: str, hardware: Hardware) -> Told:
     return f"the nodes are joined by {hardware.network}, and {what} then goes over TCP", "leave it out"
 
 
-def _verbs(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
-    infiniband = value == "1" and nodes > 1 and "infiniband" in hardware.network.lower()
+def _verbs(value: str, hardware: Hardware, use: Use) -> Told:
+    infiniband = value == "1" and use.nodes > 1 and "infiniband" in hardware.network.lower()
     return _goes_over_tcp("NCCL", hardware) if infiniband else None
 
 
-def _net(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+def _net(value: str, hardware: Hardware, use: Use) -> Told:
     kind = _kind(hardware)
-    if nodes < 2 or not kind:
+    if use.nodes < 2 or not kind:
         return None
     if value.lower() == "socket":
         return _goes_over_tcp("NCCL", hardware)
@@ -137,16 +131,16 @@ def _net(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
     return None
 
 
-def _plugin(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
-    without = value.lower() == "none" and nodes > 1 and _kind(hardware) in ("slingshot", "efa")
+def _plugin(value: str, hardware: Hardware, use: Use) -> Told:
+    without = value.lower() == "none" and use.nodes > 1 and _kind(hardware) in ("slingshot", "efa")
     return _goes_over_tcp("NCCL", hardware) if without else None
 
 
-def _provider(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+def _provider(value: str, hardware: Hardware, use: Use) -> Told:
     """Judge FI_PROVIDER: a list, perhaps with a driver that stands on another (`tcp;ofi_rxm`)."""
     kind = _kind(hardware)
     named = [name for name in re.split(r"[,;]", value.lower()) if name not in _ABOVE]
-    if nodes < 2 or not kind or not named or value.startswith("^") or set(named) & set(_PROVIDERS[kind]):
+    if use.nodes < 2 or not kind or not named or value.startswith("^") or set(named) & set(_PROVIDERS[kind]):
         return None
     if all(name in _TCP for name in named):
         return _goes_over_tcp("libfabric", hardware)
@@ -155,16 +149,16 @@ def _provider(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
     return (f"no such driver drives {hardware.network}", f"FI_PROVIDER={_PROVIDERS[kind][0]}") if foreign else None
 
 
-def _transports(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+def _transports(value: str, hardware: Hardware, use: Use) -> Told:
     named = value.lower().split(",")
     only = "tcp" in named and all(name in _OVER_TCP for name in named)
-    return _goes_over_tcp("UCX", hardware) if nodes > 1 and only and _kind(hardware) == "infiniband" else None
+    return _goes_over_tcp("UCX", hardware) if use.nodes > 1 and only and _kind(hardware) == "infiniband" else None
 
 
-def _names(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
+def _names(value: str, hardware: Hardware, use: Use) -> Told:
     """Judge the adapters or interfaces that are named, by the network whose adapters are called so."""
     kind = _kind(hardware)
-    if not kind or nodes < 2 or not _DEVICES.match(value) or value.startswith("^"):
+    if not kind or use.nodes < 2 or not _DEVICES.match(value) or value.startswith("^"):
         return None
     named = [name.lstrip("=").split(":")[0] for name in value.split(",")]
     others = {other for other in _ADAPTERS if other != kind}
@@ -177,43 +171,55 @@ def _is_called(name: str, kind: str) -> bool:
     return re.match(_ADAPTERS[kind], name) is not None
 
 
-def _adapters(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
-    foreign = _names(value, hardware, nodes, tensor)
+def _adapters(value: str, hardware: Hardware, use: Use) -> Told:
+    foreign = _names(value, hardware, use)
     listed = _DEVICES.match(value) and not value.startswith("^")
-    if foreign or nodes < 2 or not hardware.nics or not listed or "infiniband" not in hardware.network.lower():
+    if foreign or not listed or "infiniband" not in hardware.network.lower():
         return foreign
     names = [name.lstrip("=").split(":")[0] for name in value.split(",")]
     exact = value.startswith("=") or all(re.search(r"_\d+$", name) for name in names)
-    if exact and len(set(names)) < hardware.nics:
-        there = f"{hardware.nics} network ports" if hardware.nics > 1 else "one network port"
-        return f"a node has {there}, and {len(set(names))} would be used", "leave it out: NCCL finds the near ones"
-    return None
+    return _few(names, hardware, use, "leave it out: NCCL finds the near ones") if exact else None
 
 
-def _direct(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
-    if value != "1" or tensor < 2:
+def _few(names: Sequence[str], hardware: Hardware, use: Use, cure: str) -> Told:
+    """Return that fewer ports are named than the ranks of a node have."""
+    if use.nodes < 2 or use.ranks == 1 or not hardware.nics or len(set(names)) >= hardware.nics:
+        return None
+    there = f"{hardware.nics} network ports" if hardware.nics > 1 else "one network port"
+    return f"a node has {there}, and {len(set(names))} would be used", cure
+
+
+def _cxi(value: str, hardware: Hardware, use: Use) -> Told:
+    foreign = _names(value, hardware, use)
+    names = value.split(",")
+    known = not foreign and _kind(hardware) == "slingshot" and all(re.fullmatch(r"cxi\d+", name) for name in names)
+    return _few(names, hardware, use, "leave it out: libfabric takes them all") if known else foreign
+
+
+def _direct(value: str, hardware: Hardware, use: Use) -> Told:
+    if value != "1" or use.tensor < 2:
         return None
     return "a tensor-parallel group is on one node, and its GPUs may then not talk directly", "leave it out"
 
 
-def _near(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
-    return _direct("1" if value in ("0", "LOC") else "", hardware, nodes, tensor)
+def _near(value: str, hardware: Hardware, use: Use) -> Told:
+    return _direct("1" if value in ("0", "LOC") else "", hardware, use)
 
 
-def _interfaces(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
-    if nodes > 1 and value.lstrip("=") == "lo":
-        return f"{nodes} nodes cannot meet over the loopback", "name the interface of the network"
-    return _names(value, hardware, nodes, tensor)
+def _interfaces(value: str, hardware: Hardware, use: Use) -> Told:
+    if use.nodes > 1 and value.lstrip("=") == "lo":
+        return f"{use.nodes} nodes cannot meet over the loopback", "name the interface of the network"
+    return _names(value, hardware, use)
 
 
-def _remote_memory(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
-    if value not in ("0", "LOC") or nodes < 2 or not _kind(hardware):
+def _remote_memory(value: str, hardware: Hardware, use: Use) -> Told:
+    if value not in ("0", "LOC") or use.nodes < 2 or not _kind(hardware):
         return None
     return "GPUs and network ports may then never talk directly", "leave it out: NCCL knows the distances"
 
 
-def _remote(value: str, hardware: Hardware, nodes: int, tensor: int) -> Told:
-    foreign = value.lower().startswith("ib") and nodes > 1 and _kind(hardware) in ("slingshot", "efa")
+def _remote(value: str, hardware: Hardware, use: Use) -> Told:
+    foreign = value.lower().startswith("ib") and use.nodes > 1 and _kind(hardware) in ("slingshot", "efa")
     return (f"there are no verbs on {hardware.network}", "NVSHMEM_REMOTE_TRANSPORT=libfabric") if foreign else None
 
 
@@ -224,6 +230,7 @@ _CHECKS = {
     "NCCL_IB_HCA": _adapters,
     "UCX_NET_DEVICES": _adapters,
     "NVSHMEM_HCA_LIST": _adapters,
+    "FI_CXI_DEVICE_NAME": _cxi,
     "UCX_TLS": _transports,
     "FI_PROVIDER": _provider,
     "NVSHMEM_REMOTE_TRANSPORT": _remote,

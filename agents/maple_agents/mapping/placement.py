@@ -48,8 +48,11 @@ class Unplaced(NamedTuple):
     static: bool = False
 
 
-def placement(step: Step, renumbered: bool = False) -> Placement | Unplaced:
-    """Return the ranks of a launch line's one world, or why they are not known. *renumbered*: the script sets RANK."""
+def placement(step: Step, renumbered: bool = False, presumed: bool = False) -> Placement | Unplaced:
+    """Return the ranks of a launch line's one world, or why they are not known.
+
+    *renumbered*: the script sets RANK. *presumed*: what nobody has read is taken to set none.
+    """
     if step.maybe or step.unknown:
         return Unplaced("it is not known whether, or how, this line runs")
     if not is_rank(step) and not behind_wrapper(step):
@@ -61,7 +64,7 @@ def placement(step: Step, renumbered: bool = False) -> Placement | Unplaced:
         return Unplaced("how many ranks there are is not known")
     if _meets(group):
         return Unplaced("at a c10d rendezvous nobody promises which node gets which ranks", static=True)
-    if step.images and not renumbered:
+    if (step.images or presumed) and not renumbered:
         group = group._replace(processes=_in_container(group.processes))
     seats = _listed(group.processes) if group.complete else _extended(step, group)
     return seats if seats is not None else Unplaced("which rank runs on which node is not known")

@@ -11,7 +11,8 @@ from ..ask.sites.files import parse
 from ..ask.submission import GENERIC, Answer
 from ..base.complaint import Complaint
 from . import topology
-from .check import Finding, Judged, judged
+from .check import Judged, judged
+from .crossings import Finding
 from .topology import Hardware, Machine, Network
 
 
@@ -86,8 +87,13 @@ def _text(name: str) -> str:
 
 def answer(asked: Answer, files: MachineFiles = NOTHING) -> tuple[Judged, ...]:
     """Return what is to be said of each launch line."""
+    from maple_submit_filter.answer.decision import likely_plan
+
     plan, source = asked.decision.plan, asked.submission.script or b""
-    return judged(plan, source, machine(asked, files)) if plan is not None else ()
+    if plan is None:
+        return ()
+    likely = likely_plan(asked.submission, asked.site) if plan.presumable else None
+    return judged(plan, source, machine(asked, files), likely)
 
 
 def beside_rules(asked: Answer) -> list[Finding]:

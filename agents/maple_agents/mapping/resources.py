@@ -1,4 +1,4 @@
-"""What each process of a node runs on: CPUs, GPU, network ports; and what of that does not go together.
+"""What each process of a node runs on: CPUs, GPU, network ports.
 
 One picture for all words that bind: a value is a set, or not known, and a finding needs what it speaks of to be known.
 """
@@ -6,16 +6,21 @@ One picture for all words that bind: a value is a set, or not known, and a findi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.types.launch_plan import Allocation, Link, Process, Step
 
 from . import bindings, topology
-from .bindings import Binding, Cpus
+from .bindings import Binding
+from .cpu_lists import Cpus
 from .topology import Hardware
 
+PORTS = "MPICH_OFI_NIC_MAPPING"
+POLICY = "MPICH_OFI_NIC_POLICY"
+SAID = (PORTS, POLICY, "SLURM_CPU_BIND", "I_MPI_PIN_PROCESSOR_LIST")
+_DEVICE = re.compile(rb"cxi(\d{1,2})\Z")
 _PORTS = re.compile(r"(\d+):(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)\Z")
 
 
@@ -30,24 +35,21 @@ class Task(NamedTuple):
 
 
 class NodeTasks(NamedTuple):
-    """The tasks of one node, by their number on it. *binding*: what binds them, None where nothing does."""
+    """The tasks of one node, by their number on it. *binding*: what binds them, None where nothing does, or nobody
+    knows; *free*: surely nothing does. *policy*: how Cray MPICH takes a network port, "" its own way."""
 
     tasks: tuple[Task, ...]
     binding: Binding | None
+    free: bool = False
+    policy: str = ""
 
 
-class Flaw(NamedTuple):
-    """*kind*: "cores", "far" or "network". *ranks*: the local ranks that it is about. *says*: a sentence."""
-
-    kind: str
-    ranks: tuple[int, ...]
-    says: str
-
-
-def of_node(step: Step, given: Allocation, hardware: Hardware, ports: str = "") -> NodeTasks | None:
+def of_node(
+    step: Step, given: Allocation, hardware: Hardware, said: Mapping[str, str] | None = None
+) -> NodeTasks | None:
     """Return what the tasks of the first node run on, None where it is not known which these are.
 
-    *ports*: MPICH_OFI_NIC_MAPPING, "" not set.
+    *said*: the script's own values of the variables in `SAID`.
     """
     here = [process for group in step.groups for process in group.processes if process.node == 0]
     by_task: dict[int, list[Process]] = {}
@@ -58,16 +60,17 @@ def of_node(step: Step, given: Allocation, hardware: Hardware, ports: str = "") 
     processes = [by_task[task] for task in sorted(by_task)]
     if not _is_agent(step) and any(len(each) > 1 for each in processes):
         return None
-    tasks = bindings.tasks(processes, given.cpus_per_task or 0, given.shared is False)
+    said = said or {}
+    tasks = bindings.tasks(processes, given.cpus_per_task or 0, given.shared is False, said)
     bound = bindings.binding(step.links, tasks, hardware)
     hidden = given.gpus_per_task is not None and not _is_unbound(step.links)
     gpus = _of_agents(processes) if _is_agent(step) else _of_ranks(step, processes, hardware, hidden)
     meet = all(each[0].master is not None for each in processes)  # an ensemble's members may sit where they like
     chosen = _is_agent(step) or meet and _are_chosen(step, processes)
     of = bound.of if bound is not None else (None,) * len(processes)
-    near = _ports(ports)
+    near = _ports(said.get(PORTS, "")) or _devices(processes)
     made = [Task(of[at], gpus[at], chosen, near.get(at)) for at in range(len(processes))]
-    return NodeTasks(tuple(made), bound)
+    return NodeTasks(tuple(made), bound, bindings.is_free(step.links, tasks), said.get(POLICY, "").upper())
 
 
 def _is_agent(step: Step) -> bool:
@@ -150,104 +153,11 @@ def _ports(text: str) -> dict[int, Cpus]:
     return made
 
 
-def flaws(node: NodeTasks, hardware: Hardware) -> Iterator[Flaw]:
-    """Yield what does not go together: tasks on the same cores, too few of them, or far from GPU and network port."""
-    bound = node.binding
-    if bound is not None:
-        found = list(_shared(bound, node, hardware)) or list(_narrow(bound, node))
-        yield from found or _far(bound, node, hardware) or _split(bound, node, hardware)
-    yield from _far_ports(node, hardware)
-
-
-def _shared(bound: Binding, node: NodeTasks, hardware: Hardware) -> Iterator[Flaw]:
-    """Yield the first tasks that are on the same cores and should not be."""
-    if not bound.listed:
-        return  # a policy knows what it does
-    share = 0 if any(len(task.gpus) > 1 for task in node.tasks) else bound.share
-    parts = len(set(hardware.near))
-    for at, first in enumerate(bound.of):
-        others = [other for other, cpus in enumerate(bound.of) if other != at and cpus and first and cpus & first]
-        if not first or not others:
-            continue
-        if bound.wide and (parts < 2 or (len(others) + 1) * parts < len(bound.of) + parts):
-            continue  # a domain is there for all ranks whose GPUs are near it
-        enough = len(first) >= len(bound.of) and len(first) > share if bound.own else len(first) == hardware.cores
-        if not bound.wide and bound.alike and enough:
-            continue
-        common = sorted(first & (bound.of[others[0]] or first))
-        what = f"the same node of memory ({some(common)})" if bound.domains else f"the same cores ({some(common)})"
-        yield Flaw("cores", (at, *others), f"local ranks {some((at, *others))} are bound to {what}")
-        return
-
-
-def _narrow(bound: Binding, node: NodeTasks) -> Iterator[Flaw]:
-    """Yield a task whose workers are more than the cores that they have together."""
-    for at, task in enumerate(node.tasks):
-        count = len(task.cpus) if task.cpus is not None and not bound.domains else bound.room
-        if count and len(task.gpus) > max(count, 1):
-            few = f"{count} cores" if count > 1 else "one core"
-            yield Flaw("cores", (at,), f"{len(task.gpus)} workers of a node are bound to {few} together")
-            return
-
-
-def _far(bound: Binding, node: NodeTasks, hardware: Hardware) -> list[Flaw]:
-    """Return one flaw with every rank of a node that is bound near another GPU, and not near its own."""
-    near, far = hardware.near, []
-    if len(set(near)) < 2 or bound.domains or not bound.listed and not all(task.chosen for task in node.tasks):
-        return []
-    if bound.alike and len(node.tasks) > 1:
-        return []
-    ranks = [(task, gpu) for task in node.tasks for gpu in task.gpus]
-    for local, (task, gpu) in enumerate(ranks):
-        own = near[gpu] if gpu is not None and gpu < len(near) else Cpus()
-        folded = _folded(task.cpus, hardware)
-        if own and folded and not folded & own and any(folded & other for other in near):
-            far.append((local, gpu, folded))
-    if not far:
-        return []
-    local, gpu, folded = far[0]
-    closest = next(index for index, other in enumerate(near) if folded & other)
-    says = f"local rank {local} drives GPU {gpu}, and is bound to cores near GPU {closest}"
-    more = f"; {len(far)} of {len(ranks)} ranks of a node are" if len(far) > 1 else ""
-    return [Flaw("far", tuple(rank for rank, _, _ in far), says + more)]
-
-
-def _split(bound: Binding, node: NodeTasks, hardware: Hardware) -> list[Flaw]:
-    """Return that a rank's listed cores run on from one socket into the next, while those of others do not."""
-    sockets = hardware.of_sockets()
-    if not bound.listed or len(sockets) < 2 or len(node.tasks) < 2 or bound.domains or len(set(hardware.near)) < 2:
-        return []
-    over = []
-    for at, task in enumerate(node.tasks):
-        folded = _folded(task.cpus, hardware)
-        if any(max(socket) in folded and max(socket) + 1 in folded for socket in sockets[:-1]):
-            over.append((at, folded))
-    if not over or len(over) == len(node.tasks) or any(len(task.gpus) > 1 for task in node.tasks):
-        return []
-    at, folded = over[0]
-    return [Flaw("far", (at,), f"local rank {at} is bound to cores of two sockets ({some(sorted(folded))})")]
-
-
-def _far_ports(node: NodeTasks, hardware: Hardware) -> Iterator[Flaw]:
-    """Yield ranks whose network port is beside another GPU than their own."""
-    beside = hardware.gpu_ports
-    far = [
-        (at, gpu, task.ports)
-        for at, task in enumerate(node.tasks)
-        for gpu in task.gpus
-        if task.ports and gpu is not None and gpu < len(beside) and beside[gpu] not in task.ports
-    ]
-    if far:
-        at, gpu, ports = far[0]
-        says = f"local rank {at} drives GPU {gpu} beside network port {beside[gpu]}, and uses {some(sorted(ports))}"
-        more = f"; {len(far)} of {len(node.tasks)} ranks of a node use a far one" if len(far) > 1 else ""
-        yield Flaw("network", tuple(rank for rank, _, _ in far), says + more)
-
-
-def _folded(cpus: Cpus | None, hardware: Hardware) -> Cpus:
-    """Return cores for CPUs: the second thread of core c is numbered c plus all cores (Linux, on the sites known)."""
-    count = hardware.cores or 0
-    return Cpus(cpu % count for cpu in cpus or ()) if count else cpus or Cpus()
+def _devices(processes: Sequence[Sequence[Process]]) -> dict[int, Cpus]:
+    """Return the port that each task names for itself, as a wrapper tells it; nothing where all name the same."""
+    named = [_DEVICE.match(dict(each[0].placing).get(b"FI_CXI_DEVICE_NAME", b"")) for each in processes]
+    made = {at: Cpus((int(match[1]),)) for at, match in enumerate(named) if match is not None}
+    return made if len(set(made.values())) > 1 else {}
 
 
 def nearest(gpus: Sequence[int | None], hardware: Hardware) -> str:

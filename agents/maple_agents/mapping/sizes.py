@@ -33,6 +33,9 @@ _MODEL = {  # what of the model decides how much is said over the links
 }  # fmt: skip
 
 
+_PATH = re.compile(rb"\0[^\0]*\0[\w.-]*/[^\0]*(?:\0[^\0]*\0[^\0]*)*\Z|\0[^\0]*\0[^\0]*/[\w.-]+\.(?:py|sh)\Z")
+
+
 class Sizes(NamedTuple):
     """*sizes*: of the axes that are said. *framework*: a name in `groups.ORDERS`, "" where the order is not known.
 
@@ -103,8 +106,8 @@ def _stronger(before: Named | None, value: Named) -> Named:
 
 
 def _is_open(word: bytes) -> bool:
-    """Return whether a word is not known, so that it may be any option; the path of a program is none."""
-    return word.startswith(b"\0") and not re.search(rb"/[\w.-]+\.(?:py|sh)\Z", word)
+    """Return whether a word is not known, so that it may be any option; what goes on with a slash is a path."""
+    return word.startswith(b"\0") and not _PATH.match(word)
 
 
 def _framework(program: Sequence[bytes], named_sizes: dict[str, Named]) -> str:

@@ -166,6 +166,12 @@ def _presumed(state: State, job: Job, site: Site) -> State:
     return presumed(state, lambda: _played(job, site, _as_presumed(job, site)))
 
 
+def likely_plan(submission: Submission, site: Site, read: Optional[Read] = read_file) -> Optional[LaunchPlan]:
+    """Return what most likely starts: what nobody has read is taken to change nothing. None: it is to be left alone."""
+    job = understood(submission, read)
+    return _as_presumed(job, site) if job is not None else None
+
+
 def _as_presumed(job: Job, site: Site) -> LaunchPlan:
     return plan(job.submission, job.script, job.settings, site, job.arguments, job.read, True)
 

@@ -14,6 +14,7 @@ CUDA, LEVEL_ZERO, HIERARCHY = b"CUDA_VISIBLE_DEVICES", b"ZE_AFFINITY_MASK", b"ZE
 HIP = b"HIP_VISIBLE_DEVICES"
 ROCR = b"ROCR_VISIBLE_DEVICES"  # below the other two, which count in what it leaves
 MASKS = (CUDA, LEVEL_ZERO, HIP, ROCR)
+PLACING = (b"FI_CXI_DEVICE_NAME", b"OMP_PLACES", b"GOMP_CPU_AFFINITY", b"KMP_AFFINITY")  # ports and cores of libraries
 Value = Callable[[bytes], Optional[Text]]
 Devices = Optional[Tuple[bytes, ...]]
 

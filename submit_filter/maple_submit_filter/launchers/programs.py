@@ -10,7 +10,7 @@ from ..play.program_owner import MPI, RUN_IN_ENVIRONMENT, around
 from ..play.scene import START, Agent, Scene, Start, Trail
 from ..play.shell_state import Shell
 from ..types.text import NUL, Text, host, plain, show
-from .devices import HIERARCHY, MASKS
+from .devices import HIERARCHY, MASKS, PLACING
 from .opaque_programs import LAUNCHER_MARKS, harmless, strange
 from .python_options import PythonCall, python_program
 from .registry import BY_MODULE, family, foreign, registry
@@ -95,7 +95,7 @@ class Programs:
             self.scene.strangers = True
         if not trail.links and not python:
             return
-        names = (*RANK_VARIABLES, *MASKS, HIERARCHY)
+        names = (*RANK_VARIABLES, *MASKS, HIERARCHY, *PLACING)
         environment = {name: value for name in names for value in [shell.value(name)] if value is not None}
         missing = tuple(name for name in RANK_VARIABLES if not shell.get(name).texts())
         start = Start(trail, shell.place, None, environment, missing, shell.dropped, tuple(argv), python, shell.cwd)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
-from ..launchers.devices import seen
+from ..launchers.devices import PLACING, seen
 from ..launchers.registry import LAUNCHERS
 from ..play.outputs import is_cut, is_many, node_of
 from ..play.scene import Scene, Start, StepShape
@@ -91,6 +91,7 @@ def _program(start: Start, tasks: Optional[int], kinds: Sequence[NodeKind]) -> P
         place.cpus,
         False,
         place.pinned,
+        tuple((name, text.raw) for name in PLACING for text in [start.environment.get(name)] if text and text.literal),
     )
 
 

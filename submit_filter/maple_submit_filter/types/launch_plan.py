@@ -65,7 +65,10 @@ class Link(NamedTuple):
 
 
 class Process(NamedTuple):
-    """One worker process. None is unknown; *master* and *port* hold tokens (see `text`). *pinned*: see `Place`."""
+    """One worker process. None is unknown; *master* and *port* hold tokens (see `text`). *pinned*: see `Place`.
+
+    *placing*: what its environment says of the cores and network ports that its libraries take.
+    """
 
     node: Optional[int]
     task: Optional[int]  # index of the task of the outer launcher that is its parent
@@ -78,6 +81,7 @@ class Process(NamedTuple):
     cpus: Optional[int]
     binds_gpu: bool  # a torch worker that takes the device of its local rank
     pinned: Optional[bytes] = None
+    placing: Tuple[Tuple[bytes, bytes], ...] = ()
 
 
 class Group(NamedTuple):

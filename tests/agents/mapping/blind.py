@@ -60,7 +60,7 @@ def _said(row: dict[str, Any]) -> Iterator[str]:
         for finding in decision.findings:
             if finding.code in RULES:
                 yield f"{finding.code} {finding.says}"
-        for told in of_mapping(decision, asked.script or b"", site(row["site"])):
+        for told in of_mapping(decision, asked, site(row["site"])):
             yield told.sentence
 
 

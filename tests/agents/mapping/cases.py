@@ -14,9 +14,10 @@ import tomllib
 from maple_agents.ask import sites
 from maple_agents.ask.sites.files import parse
 from maple_agents.mapping import topology
-from maple_agents.mapping.check import Finding, Judged, judged
+from maple_agents.mapping.check import Judged, judged
+from maple_agents.mapping.crossings import Finding
 from maple_agents.mapping.topology import Machine, Network
-from maple_submit_filter.answer.decision import Decision, decide
+from maple_submit_filter.answer.decision import Decision, decide, likely_plan
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
 from maple_submit_filter.types.job import line_of
 from maple_submit_filter.types.submission import Submission
@@ -56,16 +57,16 @@ def found(case: Case) -> set[str]:
     asked = Submission(here.scheduler, (command, b"job.sh"), case.script, "file", b"job.sh", b"/work", 1000, {})
     decision = decide(asked, here, None)
     rules = {f"{one.code} {line_of(case.script, one.at.start)}" for one in decision.findings if one.at is not None}
-    return rules | {f"{one.kind} {one.line}" for one in of_mapping(decision, case.script, here, case)}
+    return rules | {f"{one.kind} {one.line}" for one in of_mapping(decision, asked, here, case)}
 
 
-def of_mapping(decision: Decision, script: bytes, here: Site, case: Case | None = None) -> Iterator[Finding]:
+def of_mapping(decision: Decision, asked: Submission, here: Site, case: Case | None = None) -> Iterator[Finding]:
     """Yield what `maple map check` finds."""
-    for line in lines(decision, script, here, case):
+    for line in lines(decision, asked, here, case):
         yield from line.findings
 
 
-def lines(decision: Decision, script: bytes, here: Site, case: Case | None = None) -> tuple[Judged, ...]:
+def lines(decision: Decision, asked: Submission, here: Site, case: Case | None = None) -> tuple[Judged, ...]:
     """Return what is to be said of each launch line."""
     if decision.plan is None:
         return ()
@@ -74,7 +75,8 @@ def lines(decision: Decision, script: bytes, here: Site, case: Case | None = Non
         from maple_agents.mapping.question import hosts
 
         network = topology.network_of(case.topology, hosts(case.hosts))
-    return judged(decision.plan, script, Machine(_hardware(decision, here), network))
+    likely = likely_plan(asked, here) if decision.plan.presumable else None
+    return judged(decision.plan, asked.script or b"", Machine(_hardware(decision, here), network), likely)
 
 
 def _hardware(decision: Decision, here: Site) -> topology.Hardware:

@@ -59,7 +59,7 @@ def test_right_and_tricky_scripts_of_the_tree_are_left_alone() -> None:
     said = {}
     for one, decision in decisions():
         if "right/" in one.name or "tricky/" in one.name:
-            kinds = [finding.sentence for finding in of_mapping(decision, one.asked.script or b"", one.site)]
+            kinds = [finding.sentence for finding in of_mapping(decision, one.asked, one.site)]
             said[one.name] = kinds + [finding.says for finding in decision.findings if finding.code in RULES]
     assert len(said) > 200 and not {name: kinds for name, kinds in said.items() if kinds}
 
@@ -73,6 +73,6 @@ def test_right_scripts_of_blind_sets_are_left_alone() -> None:
             here = GENERIC.get(row.case.site) or site(row.case.site)
             asked = submission(row.case, "/work")
             decision = decide(asked, here, None)
-            kinds = [finding.sentence for finding in of_mapping(decision, asked.script or b"", here)]
+            kinds = [finding.sentence for finding in of_mapping(decision, asked, here)]
             said[str(row.case.name)] = kinds + [one.says for one in decision.findings if one.code in RULES]
     assert count > 300 and not {name: kinds for name, kinds in said.items() if kinds}

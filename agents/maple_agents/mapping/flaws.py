@@ -1,0 +1,133 @@
+"""What of a node's CPUs, GPUs and network ports does not go together for the tasks on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .bindings import Binding
+from .cpu_lists import Cpus
+from .resources import NodeTasks, some
+from .topology import Hardware
+
+
+class Flaw(NamedTuple):
+    """*kind*: "cores", "far" or "network". *ranks*: the local ranks that it is about. *says*: a sentence."""
+
+    kind: str
+    ranks: tuple[int, ...]
+    says: str
+
+
+def flaws(node: NodeTasks, hardware: Hardware) -> Iterator[Flaw]:
+    """Yield what does not go together: tasks on the same cores, too few of them, or far from GPU and network port."""
+    bound = node.binding
+    if bound is not None:
+        found = list(_shared(bound, node, hardware)) or list(_narrow(bound, node))
+        yield from found or _far(bound, node, hardware) or _split(bound, node, hardware)
+    yield from _far_ports(node, hardware)
+    yield from _unconfined(node, hardware)
+
+
+def _shared(bound: Binding, node: NodeTasks, hardware: Hardware) -> Iterator[Flaw]:
+    """Yield the first tasks that are on the same cores and should not be."""
+    if not bound.listed:
+        return  # a policy knows what it does
+    share = 0 if any(len(task.gpus) > 1 for task in node.tasks) else bound.share
+    parts = len(set(hardware.near))
+    for at, first in enumerate(bound.of):
+        others = [other for other, cpus in enumerate(bound.of) if other != at and cpus and first and cpus & first]
+        if not first or not others:
+            continue
+        if bound.wide and (parts < 2 or (len(others) + 1) * parts < len(bound.of) + parts):
+            continue  # a domain is there for all ranks whose GPUs are near it
+        enough = len(first) >= len(bound.of) and len(first) > share if bound.own else len(first) == hardware.cores
+        if not bound.wide and bound.alike and enough:
+            continue
+        common = sorted(first & (bound.of[others[0]] or first))
+        what = f"the same node of memory ({some(common)})" if bound.domains else f"the same cores ({some(common)})"
+        yield Flaw("cores", (at, *others), f"local ranks {some((at, *others))} are bound to {what}")
+        return
+
+
+def _narrow(bound: Binding, node: NodeTasks) -> Iterator[Flaw]:
+    """Yield a task whose workers are more than the cores that they have together."""
+    for at, task in enumerate(node.tasks):
+        count = len(task.cpus) if task.cpus is not None and not bound.domains else bound.room
+        if count and len(task.gpus) > max(count, 1):
+            few = f"{count} cores" if count > 1 else "one core"
+            yield Flaw("cores", (at,), f"{len(task.gpus)} workers of a node are bound to {few} together")
+            return
+
+
+def _far(bound: Binding, node: NodeTasks, hardware: Hardware) -> list[Flaw]:
+    """Return one flaw with every rank of a node that is bound near another GPU, and not near its own."""
+    near, far = hardware.near, []
+    if len(set(near)) < 2 or bound.domains or not bound.listed and not all(task.chosen for task in node.tasks):
+        return []
+    if bound.alike and len(node.tasks) > 1:
+        return []
+    ranks = [(task, gpu) for task in node.tasks for gpu in task.gpus]
+    for local, (task, gpu) in enumerate(ranks):
+        own = near[gpu] if gpu is not None and gpu < len(near) else Cpus()
+        folded = _folded(task.cpus, hardware)
+        if own and folded and not folded & own and any(folded & other for other in near):
+            far.append((local, gpu, folded))
+    if not far:
+        return []
+    local, gpu, folded = far[0]
+    closest = next(index for index, other in enumerate(near) if folded & other)
+    says = f"local rank {local} drives GPU {gpu}, and is bound to cores near GPU {closest}"
+    more = f"; {len(far)} of {len(ranks)} ranks of a node are" if len(far) > 1 else ""
+    return [Flaw("far", tuple(rank for rank, _, _ in far), says + more)]
+
+
+def _split(bound: Binding, node: NodeTasks, hardware: Hardware) -> list[Flaw]:
+    """Return that a rank's listed cores run on from one socket into the next, while those of others do not."""
+    sockets = hardware.of_sockets()
+    if not bound.listed or bound.domains or len(sockets) < 2 or len(node.tasks) < 2 or len(set(hardware.near)) < 2:
+        return []
+    over = []
+    for at, task in enumerate(node.tasks):
+        folded = _folded(task.cpus, hardware)
+        if any(max(socket) in folded and max(socket) + 1 in folded for socket in sockets[:-1]):
+            over.append((at, folded))
+    if not over or len(over) == len(node.tasks) or any(len(task.gpus) > 1 for task in node.tasks):
+        return []
+    at, folded = over[0]
+    return [Flaw("far", (at,), f"local rank {at} is bound to cores of two sockets ({some(sorted(folded))})")]
+
+
+def _far_ports(node: NodeTasks, hardware: Hardware) -> Iterator[Flaw]:
+    """Yield ranks whose network port is beside another GPU than their own."""
+    beside = hardware.gpu_ports
+    far = [
+        (at, gpu, task.ports)
+        for at, task in enumerate(node.tasks)
+        for gpu in task.gpus
+        if task.ports and gpu is not None and gpu < len(beside) and beside[gpu] not in task.ports
+    ]
+    if far:
+        at, gpu, ports = far[0]
+        says = f"local rank {at} drives GPU {gpu} beside network port {beside[gpu]}, and uses {some(sorted(ports))}"
+        more = f"; {len(far)} of {len(node.tasks)} ranks of a node use a far one" if len(far) > 1 else ""
+        yield Flaw("network", tuple(rank for rank, _, _ in far), says + more)
+
+
+def _unconfined(node: NodeTasks, hardware: Hardware) -> Iterator[Flaw]:
+    """Yield that Cray MPICH shall take the port of a rank's node of memory, and a rank is on several."""
+    if node.policy != "NUMA" or len(hardware.numa) < 2:
+        return
+    for at, task in enumerate(node.tasks):
+        folded = _folded(task.cpus, hardware)
+        met = sum(1 for domain in hardware.numa if domain & folded)
+        if node.free or met > 1:
+            on = f"{met} nodes of memory" if met > 1 else "all nodes of memory"
+            yield Flaw("network", (at,), f"the port is that of a rank's node of memory, and local rank {at} is on {on}")
+            return
+
+
+def _folded(cpus: Cpus | None, hardware: Hardware) -> Cpus:
+    """Return cores for CPUs: the second thread of core c is numbered c plus all cores (Linux, on the sites known)."""
+    count = hardware.cores or 0
+    return Cpus(cpu % count for cpu in cpus or ()) if count else cpus or Cpus()
