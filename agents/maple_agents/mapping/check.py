@@ -10,13 +10,14 @@ from typing import NamedTuple
 from maple_submit_filter.rules.program_text import is_rank
 from maple_submit_filter.types.launch_plan import LaunchPlan, Step
 
-from . import flaws, mpi_order, network_settings, placement, resources, sizes
+from . import mpi_order, placement, sizes
 from .crossings import Finding, Job, too_large
-from .flaws import Flaw
 from .groups import TENSOR, Mesh
-from .network_settings import Use
+from .node import flaws, network_settings, resources
+from .node.flaws import Flaw
+from .node.network_settings import Use
+from .node.resources import NodeTasks
 from .placement import Placement, Unplaced
-from .resources import NodeTasks
 from .sizes import Sizes
 from .topology import SHARED, Hardware, Machine
 

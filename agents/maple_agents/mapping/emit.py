@@ -11,9 +11,9 @@ from typing import NamedTuple
 from ..base.complaint import Complaint
 from . import groups, language, topology, tuning
 from .language import Mapping, Mistake
+from .node.resources import nearest
 from .placement import Placement
 from .question import hosts as listed
-from .resources import nearest
 from .topology import Hardware, Network
 from .tuning import Trial
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from maple_submit_filter.types.launch_plan import Link, Process
 
-from . import cpu_lists, topology
+from .. import topology
+from ..topology import Hardware
+from . import cpu_lists
 from .cpu_lists import Cpus
-from .topology import Hardware
 
 _NODE = "node "
 _WORDS = re.compile(r"(?:(?:v(?:erbose)?|q(?:uiet)?),)*([a-z_]+)(?::([0-9a-fA-Fx,:*-]+))?\Z", re.IGNORECASE)

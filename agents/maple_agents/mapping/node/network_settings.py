@@ -10,7 +10,7 @@ from maple_submit_filter.types.edits import Span
 from maple_submit_filter.types.job import line_of
 from maple_submit_filter.types.launch_plan import LaunchPlan, Link
 
-from .topology import Hardware
+from ..topology import Hardware
 
 _VALUE = re.compile(rb"=\s*(?:\"([^\"$`]*)\"|'([^']*)'|([^\s;&|\"'$`]*))")
 _DEVICES = re.compile(r"\^?=?[\w:.]+(?:,=?[\w:.]+)*\Z")

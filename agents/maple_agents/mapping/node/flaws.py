@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..topology import Hardware
 from .bindings import Binding
 from .cpu_lists import Cpus
 from .resources import NodeTasks, some
-from .topology import Hardware
 
 
 class Flaw(NamedTuple):

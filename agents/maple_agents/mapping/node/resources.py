@@ -12,10 +12,11 @@ from typing import NamedTuple
 from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.types.launch_plan import Allocation, Link, Process, Step
 
-from . import bindings, topology
+from .. import topology
+from ..topology import Hardware
+from . import bindings
 from .bindings import Binding
 from .cpu_lists import Cpus
-from .topology import Hardware
 
 PORTS = "MPICH_OFI_NIC_MAPPING"
 POLICY = "MPICH_OFI_NIC_POLICY"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from . import topology
+from .. import topology
 
 Cpus = frozenset[int]
 _MOST_ENTRIES = 1024
