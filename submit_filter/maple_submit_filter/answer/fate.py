@@ -14,7 +14,7 @@ from ..cures.origins import ways
 from ..host.bounded_file import read_file
 from ..repair.search import Again, State, tried
 from ..site.facts import Site
-from ..types.edits import Fix, Safety, apply_argv
+from ..types.edits import Edit, Fix, Safety, Span, apply_argv
 from ..types.findings import Finding
 from ..types.job import Job, Read, line_of
 from ..types.submission import Submission
@@ -185,9 +185,41 @@ def _each(state: State, start: State, site: Site) -> Iterator[Tuple[Finding, Fix
                 after = tried(state, way, _again(site), loops=True)
                 if after is None or (state is not start and asks_for_less(start.job, after.job)):
                     continue
-                if _count(finding, after) < _count(finding, state) and _proven(after) <= _proven(state):
+                if _count(finding, after) >= _count(finding, state):
+                    continue
+                if _proven(after) <= _proven(state):
                     yield finding, way, after
                     break
+                more = _with_what_follows(finding, way, after, state, site)
+                if more is not None:
+                    yield (finding, *more)
+                    break
+
+
+def _with_what_follows(
+    finding: Finding, way: Fix, after: State, state: State, site: Site
+) -> Optional[Tuple[Fix, State]]:
+    """Return a change with what has to follow from it: fewer nodes, and the launcher that was to wait for more."""
+    from ..repair.offers import completed
+
+    rest = completed(after, _again(site))
+    if not rest.whole or _count(finding, rest.state) >= _count(finding, state):
+        return None
+    if not _proven(rest.state) <= _proven(state):
+        return None
+    says = "; ".join((way.says, *dict.fromkeys(fix.says for _, fix in rest.taken)))
+    return Fix(_changed_lines(state, rest.state, finding.code), way.safety, says, way.argv_edits), rest.state
+
+
+def _changed_lines(before: State, after: State, why: str) -> Tuple[Edit, ...]:
+    """Return each line that is another then, as an edit; no change adds or takes away a line."""
+    edits: List[Edit] = []
+    start = 0
+    for old, new in zip(before.job.source.split(b"\n"), after.job.source.split(b"\n")):
+        if old != new:
+            edits.append(Edit(Span(start, start + len(old)), new, why))
+        start += len(old) + 1
+    return tuple(edits)
 
 
 def _again(site: Site) -> Again:

@@ -86,6 +86,7 @@ TABLE: Table = table(
     """,
 )
 
+REFUSED = "horovodrun refuses its hosts: they are written NAME:SLOTS"
 _ELASTIC = ("min-num-proc", "max-num-proc", "host-discovery-script", "slots-per-host", "config-file")
 
 
@@ -110,6 +111,8 @@ def _shape(programs: Starter, link: Link, shell: Shell) -> StepShape:
     if link.option(*LISTS, *FILES) is None:
         return StepShape(1, ranks, (ranks,), many, "")
     named = hosts(link, shell, programs.scene)
+    if named and link.option(*FILES) is None and not any(host.said for host in named):
+        return StepShape(None, None, None, False, REFUSED)
     if named is None or any(not host.said for host in named):
         return StepShape(0, ranks, None, many, "")  # not even where the first runs
     return _over(named, ranks, many)

@@ -274,11 +274,18 @@ def _gpu_breaches(starts: Sequence[Start], scene: Scene, one_line: bool) -> List
     alike = {agent.visible for agent in map(agent_of, starts)}
     share = len(alike) == 1 and None not in alike
     limit = min([count for count in (most, max(seen) if share and seen else 0) if count], default=0)
-    if together > 1 and limit and together * workers > limit and first.launcher == "torchrun" and one_line:
+    twice = together * workers > limit if limit else _see_the_same(starts)
+    if together > 1 and twice and first.launcher == "torchrun" and one_line:
         numbers["together"] = together
         numbers["nodes"] = len(on_nodes)
         out.append(Breach(breach_kinds.GPU_TWICE, numbers, {}))
     return out
+
+
+def _see_the_same(starts: Sequence[Start]) -> bool:
+    """Return whether agents of one node see the same devices, whichever: nothing but ssh stands in front of them."""
+    alike = len({raw_of(agent_of(start).devices) for start in starts}) == 1
+    return alike and all({link.name for link in start.trail.links[:-1]} == {"ssh"} for start in starts)
 
 
 def _one_line(starts: Sequence[Start], parts: Sequence[Sequence[Start]]) -> bool:

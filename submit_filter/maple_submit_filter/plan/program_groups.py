@@ -44,7 +44,7 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
     if not breaches and sure and complete:
         breaches = tuple(_program_breaches(starts, shape, scene))
     if not breaches and sure and sampled:
-        breaches = tuple(_sampled_breaches(starts, shape))
+        breaches = tuple(_sampled_breaches(starts, shape, scene))
     if sure and not breaches:
         breaches = _beyond_gpus(starts, scene) or _beyond_devices(starts, group, scene)
         breaches = breaches or (_fewer_gpus(starts, group, scene) if complete or sampled else ())
@@ -130,23 +130,39 @@ def _program_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene
         return [Breach(breach_kinds.ENV_RANK, numbers, texts)]
     if len(set(ranks)) != tasks or set(ranks) != set(range(tasks)):
         return [Breach(breach_kinds.ENV_RANK, numbers, texts, (b"repeated",))] if world == tasks else []
-    if world is not None and world != tasks and not (world > tasks and scene.strangers):
+    if world is not None and world != tasks and not (world > tasks and _others(starts, world, scene)):
         return [Breach(breach_kinds.WORLD_SIZE, numbers, texts)]
     return _master_breaches(starts, numbers, texts) if world == tasks else []
 
 
-def _sampled_breaches(starts: Sequence[Start], shape: Optional[StepShape]) -> List[Breach]:
-    """Return where the samples of a large world do not agree on where to meet: then all of it does not, either."""
+def _sampled_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene) -> List[Breach]:
+    """Return where the samples of a large world are told another size, or do not agree on where to meet.
+
+    What is so of the samples is so of all of it. A larger world may wait for ranks of another start.
+    """
     tasks, ranks = shape.tasks if shape is not None else None, [number_in(start, b"RANK") for start in starts]
-    worlds = {number_in(start, b"WORLD_SIZE") for start in starts}
+    world = same([number_in(start, b"WORLD_SIZE") for start in starts])
     if tasks is None or None in ranks or len(set(ranks)) != len(ranks) or not all(start.python for start in starts):
         return []
-    if worlds != {tasks}:
+    if world is None:
         return []
-    numbers: Dict[str, Optional[int]] = {"tasks": tasks, "world size": tasks, "rank": None}
+    numbers: Dict[str, Optional[int]] = {"tasks": tasks, "world size": world, "rank": None}
     numbers["nodes"] = shape.nodes if shape is not None else None
     texts = {name: starts[0].environment[raw] for name, raw in _NAMED if raw in starts[0].environment}
-    return _master_breaches(starts, numbers, texts)
+    if world == tasks:
+        return _master_breaches(starts, numbers, texts)
+    by_task = all(rank == start.place.task for rank, start in zip(ranks, starts))
+    wrong = by_task and (world < tasks or not _others(starts, world, scene))
+    return [Breach(breach_kinds.WORLD_SIZE, numbers, texts)] if wrong else []
+
+
+def _others(starts: Sequence[Start], world: int, scene: Scene) -> bool:
+    """Return whether something else may start the rest of a world: what nobody has read, or a step beside this one."""
+    beside = [start for start in scene.starts if start.trail.key != starts[0].trail.key]
+    return scene.strangers or any(
+        number_in(start, b"WORLD_SIZE") == world and (start.trail.background or starts[0].trail.background)
+        for start in beside
+    )
 
 
 def _beyond_gpus(starts: Sequence[Start], scene: Scene) -> Tuple[Breach, ...]:

@@ -37,6 +37,7 @@ _SCHEDULER_MODULES = (b"slurm", b"pbs", b"torque")
 _CONDA_MODULES = (b"conda", b"miniforge", b"mamba", b"frameworks")
 _LOOKED_UP = b"\0same:which\0/"  # what `$(which mpirun)` begins with
 _NO_LAUNCHERS_THERE = (b"cuda", b"cudnn", b"nccl", b"nsight", b"nvidia", b"rocm", b"git", b"cmake", b"node")
+_ENVIRONMENTS = (b"env", b"conda", b"mamba", b"miniforge", b"python")  # what such folders are called
 _PROGRAMS = (b"bin", b"sbin", b"?")
 _OWN_PROFILES = frozenset((b"bashrc", b"bash_profile", b"profile", b"setvars.sh", b"vars.sh"))
 
@@ -110,6 +111,8 @@ def of_path(old: Optional[Text], new: Text) -> Optional[Reason]:
     strange = [folder for folder in folders if folder and not _holds_no_launcher(folder)]
     if not strange:
         return None
+    if all(map(_of_python, strange)):
+        return Reason((MPI,), "an environment is put into PATH")
     here = any(folder[:1] not in b"/?~" for folder in strange)  # the folder that the job is in: of the user's own
     return Reason((MPI, SCHEDULER, PYTHON) if here else (MPI, SCHEDULER), "PATH was changed")
 
@@ -121,6 +124,12 @@ def _without_tokens(raw: bytes) -> bytes:
 
 def _holds_no_launcher(folder: bytes) -> bool:
     return any(part.startswith(_NO_LAUNCHERS_THERE) for part in folder.lower().split(b"/"))
+
+
+def _of_python(folder: bytes) -> bool:
+    """Return whether a folder of PATH is that of an environment of Python, as `activate` puts it there."""
+    *parts, last = folder.lower().split(b"/")
+    return last == b"bin" and folder[:1] in b"/?~" and any(word in part for part in parts for word in _ENVIRONMENTS)
 
 
 def of_source(path: bytes) -> Optional[Reason]:

@@ -31,6 +31,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: --rdzv-endpoint=$HEAD:$MASTER_PORT, where nothing sets MASTER_PORT
     Wrong: MASTER_PORT=295000, or MASTER_PORT=$((10000 + SLURM_JOB_ID)) once job ids are beyond 55535
     Wrong: MASTER_PORT=$((60000 + SLURM_JOB_ID % 10000)), MASTER_PORT=$((SLURM_JOB_ID % 1000)), $((RANDOM + 40000))
+    Wrong: MASTER_PORT=$PBS_JOBID, which is 123456.server
     Wrong: --nnodes=2 ... --rdzv-endpoint=$HEAD:0, where each agent would take a port of its own
     Right: MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))
     Why:   torchrun ends with: The port number of the rendezvous endpoint must be an integer between 0 and 65536 (torch
@@ -41,12 +42,27 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         for breach in step.breaches:
             if breach.kind == breach_kinds.NO_PORT:
                 yield _finding(step, breach, job)
+    yield from _by_id_alone(plan, job)
     for span, written, value in _worked_out(plan, job.source):
         says = _out_of_range(port_bounds(value, job.source, plan.assigned))
         if says:
             own = _in_range(value, job)
             fix = Fix((Edit(span, written + own, CODE),), Safety.ASK, "keep it in range: " + own.decode())
             yield Finding(CODE, says, span, fixes=(fix,), help="keep it in range: " + own.decode())
+
+
+_ID = re.compile(rb"[\"']?\$\{?PBS_JOBID\}?[\"']?")
+
+
+def _by_id_alone(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """Yield that a port is the id of the job, which PBS writes 123456.server."""
+    own = _in_range(b"", job)
+    for span, written, value in _worked_out(plan, job.source) if is_pbs(job) else ():
+        if _ID.fullmatch(value):
+            edit = Edit(span, written + own, CODE)
+            fix = Fix((edit,), Safety.ASK, "keep it in range: " + own.decode(), harmless=True)
+            yield Finding(CODE, "the id of the job is 123456.server, which is no port", span,
+                          fixes=() if "array" in job.settings else (fix,), help="ports end at %d" % _LAST)  # fmt: skip
 
 
 def _worked_out(plan: LaunchPlan, source: bytes) -> Iterator[Tuple[Span, bytes, bytes]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Optional
+from typing import Iterator, List, Optional
 
 from ...request.scheduler_words import is_pbs
 from ...site.facts import Site
@@ -37,6 +37,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     match = _first(job.source) if b"ssh " in job.source or b"pbsdsh" in job.source else None
     if match is None:
+        yield from _in_written_script(plan, job) if b"pbsdsh" in job.source else ()
         yield from _not_activated(job) if b"ssh " in job.source else ()
         return
     line, start = match.group("line"), match.start("line")
@@ -49,7 +50,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         name,
         program.group().decode("utf-8", "replace"),
     )
-    fix = _moved(match, here) if name == "ssh" else None
+    fix = _moved(match, here) if name == "ssh" else _in_shell(match, here, job.source)
     yield Finding("MPL411", says, Span(start + program.start(), start + program.end()),
                   fixes=(fix,) if fix is not None else (),
                   help="change to the folder, and activate what is needed, in the command itself")  # fmt: skip
@@ -71,7 +72,7 @@ def _not_activated(job: Job) -> Iterator[Finding]:
     for match in _LINE.finditer(job.source):
         line, start = match.group("line"), match.start("line")
         program = re.search(_BARE, line)
-        done = [words.strip() for words in re.findall(_ACTIVATES, job.source[: match.start()])]
+        done = _activated(job.source, match.start())
         if program is None or not done or re.search(_KNOWS, line):
             continue
         at = start + program.start()
@@ -84,6 +85,40 @@ def _not_activated(job: Job) -> Iterator[Finding]:
                       Span(at, start + program.end()), fixes=fixes,
                       help="activate it in the command itself: cd ...; source ...; torchrun ...")  # fmt: skip
         return
+
+
+def _activated(source: bytes, end: int) -> List[bytes]:
+    """Return the commands that activate or load something in front of a place."""
+    return [words.strip() for words in re.findall(_ACTIVATES, source[:end])]
+
+
+def _in_written_script(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """Yield that a script, written in a here-document for pbsdsh, starts a program that only the job has activated."""
+    for step in plan.steps:
+        inner = step.links[-1].name_span if step.links and step.links[0].name in ("pbsdsh", "pbs_tmrsh") else None
+        begins = job.source.rfind(b"<<", 0, inner.start) if inner is not None else -1
+        if inner is None or begins < 0 or step.maybe or step.span.start <= inner.start < step.span.end:
+            continue
+        done = _activated(job.source, begins)
+        if not done or re.search(
+            _KNOWS, job.source[job.source.find(b"\n", begins) : inner.start].replace(b"#!/bin/bash", b"")
+        ):
+            continue
+        edit = Edit(Span(inner.start, inner.start), b"; ".join(done) + b"; ", "MPL411")
+        yield Finding("MPL411", "%s starts the script without what the job has activated" % step.links[0].name, inner,
+                      fixes=(Fix((edit,), Safety.ASK, "activate it there too"),),
+                      help="activate it in the script that is written")  # fmt: skip
+        return
+
+
+def _in_shell(match: "re.Match[bytes]", here: bytes, source: bytes) -> Optional[Fix]:
+    """Start it by a shell that goes to the folder and activates what the script has; the line's quotes stay whole."""
+    line, done = match.group("line"), _activated(source, match.start())
+    if b'"' in line or b"\\" in line or any(b'"' in words for words in done):
+        return None
+    words = b"; ".join((here.replace(b'"', b"").replace(b" && ", b""), *done, line.rstrip()))
+    edit = Edit(Span(match.start("line"), match.end("line")), b'bash -lc "%s"' % words, "MPL411")
+    return Fix((edit,), Safety.ASK, "go to the folder and activate what is needed there")
 
 
 def _first(source: bytes) -> "Optional[re.Match[bytes]]":

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, Tuple
+from typing import Dict, Iterator, List, Optional, Tuple
 
 from ...cures.launch_edits import by_directive, once_a_node, placed, put
+from ...cures.option_edits import restate
 from ...launchers.rank_words import takers
 from ...launchers.registry import OUTER
 from ...plan import breach_kinds
@@ -57,9 +58,21 @@ def _fixes(step: Step, outer: Link, plan: LaunchPlan, job: Job, site: Site) -> I
     safety = Safety.ASK if _fewer_than_gpus(step, plan) else Safety.SAFE
     if line:
         yield Fix(tuple(line), safety, "one %s per node" % step.links[-1].name)
+    apart = _scattered(step, job)
+    if apart is not None:
+        yield apart
     asked = by_directive(job, plan, step, why) if outer.name not in OUTER or OUTER[outer.name].reads_job else None
     if asked:
         yield Fix(tuple(asked), safety, "one task, and so one %s, per node" % step.links[-1].name)
+
+
+def _scattered(step: Step, job: Job) -> Optional[Fix]:
+    """Ask for a host for each chunk, where the copies run on one because all chunks were packed there."""
+    place = job.settings.get("place")
+    if place is None or b"pack" not in place.value.split(b":") or step.links[0].name not in ("ssh", "pbsdsh"):
+        return None
+    made = restate(job, place, place.value.replace(b"pack", b"scatter"), "MPL301")
+    return made.fix(Safety.ASK, "each chunk on a host of its own") if made is not None else None
 
 
 def _fewer_than_gpus(step: Step, plan: LaunchPlan) -> bool:

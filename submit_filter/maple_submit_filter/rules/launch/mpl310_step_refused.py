@@ -6,8 +6,10 @@ import re
 from typing import Iterator, List, Optional, Tuple
 
 from ...cures.launch_edits import change, drop
+from ...launchers import horovodrun
 from ...launchers.deepspeed import REFUSED
 from ...plan import breach_kinds
+from ...request.scheduler_words import is_pbs
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -16,7 +18,10 @@ from ...types.launch_plan import Breach, LaunchPlan, Step
 from .. import rule
 from ..limits import gpu_count
 
-HOSTFILE = "write a line for each node: its name, a blank, and slots=N with the number of its GPUs"
+_OF_HOSTS = {
+    REFUSED: "write a line for each node: its name, a blank, and slots=N with the number of its GPUs",
+    horovodrun.REFUSED: "name each host with the number of its GPUs behind a colon: node1:4,node2:4",
+}
 
 
 @rule("MPL310", "the launcher would refuse to start this step")
@@ -53,8 +58,9 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     )
     at = (option.value_span if option is not None else None) or step.span
     says = breach.names[0].decode()
-    fixes = fixes or (_slots(step, plan, job) if says == REFUSED else ())
-    return Finding("MPL310", says, at, True, fixes=fixes, help=HOSTFILE if says == REFUSED else _help(wanted, plan))
+    if says in _OF_HOSTS:
+        fixes = fixes or (_slots if says == REFUSED else _slots_of_list)(step, plan, job)
+    return Finding("MPL310", says, at, True, fixes=fixes, help=_OF_HOSTS.get(says) or _help(wanted, plan))
 
 
 def _help(wanted: Optional[int], plan: LaunchPlan) -> str:
@@ -133,6 +139,32 @@ def _slots(step: Step, plan: LaunchPlan, job: Job) -> Tuple[Fix, ...]:
         return (Fix(edits, Safety.ASK, says),)
     at = _written_at(span, plan, job.source)
     return (Fix((Edit(Span(at, at), b" | " + slots, "MPL310"),), Safety.SAFE, says),) if at is not None else ()
+
+
+_HOSTS = re.compile(rb"(?<=\s)(?:-H|--hosts)[ \t=]+(\"[^\"\n]*\"|[^\s\"']+)")
+_JOINED = re.compile(rb"[ \t]*\|[ \t]*(?:paste\b|tr\b|xargs\b|sed\b)")
+
+
+def _slots_of_list(step: Step, plan: LaunchPlan, job: Job) -> Tuple[Fix, ...]:
+    """Write the slots behind each name of a list of hosts, where it is joined, or for the whole list on the line."""
+    match, number = _HOSTS.search(job.source, step.span.start, step.span.end), _gpus(plan, job)
+    if match is None or not number:
+        return ()
+    span, says, slots = Span(*match.span(1)), "%d slots for each node" % number, b"sed 's/$/:%d/'" % number
+    for place in (span, *_assigned_for(span, plan, job.source)):
+        joined = _JOINED.search(job.source, place.start, place.end)
+        if joined is not None:
+            edit = Edit(Span(joined.start(), joined.start()), b" | " + slots, "MPL310")
+            return (Fix((edit,), Safety.SAFE, says),)
+    nodes = b'sort -u "$PBS_NODEFILE"' if is_pbs(job) else b'scontrol show hostnames "$SLURM_JOB_NODELIST"'
+    made = Edit(span, b'"$(%s | %s | paste -sd,)"' % (nodes, slots), "MPL310")
+    return (Fix((made,), Safety.ASK, says),)
+
+
+def _assigned_for(span: Span, plan: LaunchPlan, source: bytes) -> Tuple[Span, ...]:
+    """Return where the variable is set that a value is."""
+    name = source[span.start : span.end].strip(b"\"'{}$")
+    return plan.assigned.get(name, ()) if len(plan.assigned.get(name, ())) == 1 else ()
 
 
 def _gpus(plan: LaunchPlan, job: Job) -> Optional[int]:
