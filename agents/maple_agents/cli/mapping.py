@@ -220,7 +220,20 @@ def emit(mapping: str, hosts: str, topology: str, lstopo: str, into: str) -> Non
 @click.option("--topology", metavar="FILE", default="", shell_complete=completion.files,
               help="What scontrol show topology prints.")  # fmt: skip
 @click.option("--most", metavar="N", type=click.IntRange(1), default=3, show_default=True, help="How many are shown.")
-def tune(mapping: str, hosts: str, topology: str, most: int) -> None:
+@click.option(
+    "--model",
+    metavar="FOLDER|URL#NAME",
+    default="",
+    help="Let a language model propose mappings as well, ten at most; what it proposes is only estimated.",
+)
+@click.option(
+    "--feedback",
+    type=click.Choice(["system", "explain", "suggest"]),
+    default="suggest",
+    show_default=True,
+    help="How much the model hears of each: the estimate or mistake, why as well, what to do as well.",
+)
+def tune(mapping: str, hosts: str, topology: str, most: int, model: str, feedback: str) -> None:
     """Try every order of axes and every way of dealing ranks, and show the best by the estimate.
 
     The mapping says cluster, links, axes and traffic. On regular machines these ways hold the best one; where leaves
@@ -230,6 +243,7 @@ def tune(mapping: str, hosts: str, topology: str, most: int) -> None:
     Examples:
       maple map tune job.map
       maple map tune job.map --topology topology.conf --hosts "nid[001-016]"
+      maple map tune job.map --model ~/models/Llama-3.2-1B-Instruct
 
     Exit code: 0 shown, 2 usage, a file that cannot be read, or a mapping that says too little.
     """
@@ -241,6 +255,25 @@ def tune(mapping: str, hosts: str, topology: str, most: int) -> None:
         note = "" if trial.megatron else "   (no order of Megatron's)"
         click.echo(printable(f"  {trial.seconds:.3f} s  {trial.statements}{note}"))
     click.echo(printable(f"  {trials[-1].seconds:.3f} s  {trials[-1].statements}   (the worst)"))
+    for line in _proposed(mapping, hosts, topology, model, feedback) if model else ():
+        click.echo(printable(line))
+
+
+def _proposed(mapping: str, hosts: str, topology: str, named: str, feedback: Any) -> Iterator[str]:
+    """Yield what a model proposes, a line each."""
+    from ..ask.models.choice import choose
+    from ..ask.models.protocol import ModelError
+    from ..mapping.emit import asked
+    from ..mapping.proposals import proposed
+
+    try:
+        choice = choose(named)
+    except ModelError as error:
+        raise Complaint(f"--model: {error}") from error
+    turns = proposed(asked(mapping, hosts, topology), choice.model, feedback, limit=choice.limit) if choice else ()
+    for turn in turns:
+        said = f"{turn.seconds:.3f} s" if turn.seconds is not None else turn.heard
+        yield f"  the model: {' ; '.join(turn.mapping.split(chr(10)))}   ({said})"
 
 
 def _kept(folder: str, name: str, text: str) -> None:

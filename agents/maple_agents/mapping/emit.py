@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..base.complaint import Complaint
-from . import groups, language, topology, tuning
+from . import groups, language, proposals, topology, tuning
 from .language import Mapping, Mistake
 from .node.resources import nearest
 from .placement import Placement
@@ -174,6 +174,20 @@ def tuned(name: str, hosts: str, network: str) -> tuple[list[Trial], float]:
             )
             trials = trials if better == trials[0] else [better, *trials]
         return trials, tuning.as_written(mapping, leaves)
+    except Mistake as error:
+        wrong, _, todo = str(error).partition("; ")
+        raise Complaint(f"{name}: {wrong}", todo) from error
+
+
+def asked(name: str, hosts: str, network: str) -> proposals.Job:
+    """Return the job of a mapping file as a model is asked about it; raises `Complaint` where it says too little."""
+    try:
+        text = _text(name)
+        mapping = language.read(text)
+        named = _hosts(mapping._replace(by="as-given"), hosts, network)
+        job = proposals.of_estimate(text, named, _leaves(mapping, hosts, network))
+        job.judge(mapping._replace(by="as-given", hosts=()))
+        return job
     except Mistake as error:
         wrong, _, todo = str(error).partition("; ")
         raise Complaint(f"{name}: {wrong}", todo) from error

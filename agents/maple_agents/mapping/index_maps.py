@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 Point = tuple[int, ...]
 
@@ -127,3 +127,28 @@ def _point(number: int, shape: Sequence[int]) -> Point:
         number, index = divmod(number, length)
         point.insert(0, index)
     return tuple(point)
+
+
+_STEPS = {"split": 2, "merge": 2, "swap": 2, "reverse": 1, "auto_split": 2}
+
+
+def of_statement(tree: Any, nodes: int, each: int) -> tuple[tuple[int, ...], ...]:
+    """Return the places that a `map over` statement gives, as the grammar has it; raises `ValueError` for none."""
+    shape, *steps, how = tree.children
+    lengths = [int(length) for length in shape.children]
+    if prod(lengths) != nodes * each:
+        raise ValueError(f"the space has {prod(lengths)} points, and the machine {nodes * each} GPUs")
+    space = machine(nodes, each)
+    for step in steps:
+        name, *arguments = step.children
+        values = [
+            [int(part) for part in argument.children] if hasattr(argument, "children") else int(argument)
+            for argument in arguments
+        ]
+        if _STEPS.get(str(name)) != len(values):
+            raise ValueError(f"{name} is no step with {len(values)} arguments: known are {', '.join(_STEPS)}")
+        wants = [str(name) == "auto_split" and index == 1 for index in range(len(values))]
+        if any(isinstance(value, list) is not want for value, want in zip(values, wants)):
+            raise ValueError(f"{name} takes numbers" + (" and one tuple" if True in wants else ""))
+        space = getattr(space, str(name))(*values)
+    return placed(lengths, space, str(how))

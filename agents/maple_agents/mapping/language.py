@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from math import prod
 from typing import Any, NamedTuple
 
 from ..ask.schedulers.slurm.jobs import expand
@@ -20,12 +19,15 @@ TARGETS = (
     "slurm-hostfile", "slurm-plane", "mpich-order", "pals-cpu-bind", "pbs-nodefile", "megatron", "device-mesh",
     "torchrun-static", "numa-binding",
 )  # fmt: skip
-_STEPS = {"split": 2, "merge": 2, "swap": 2, "reverse": 1, "auto_split": 2}
 _UNITS = {"K": 1e3, "M": 1e6, "G": 1e9, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
 
 class Mistake(ValueError):
     """A statement that says nothing, or nothing that can be: with its line."""
+
+
+class Unread(Mistake):
+    """Words that are no statement of the language."""
 
 
 class Flow(NamedTuple):
@@ -83,7 +85,7 @@ def read(text: str) -> Mapping:
     try:
         tree = _parser().parse(text)
     except (UnexpectedCharacters, UnexpectedToken, UnexpectedEOF) as error:
-        raise Mistake(_wrong(error, text)) from None
+        raise Unread(_wrong(error, text)) from None
     return _Reader().all(tree)
 
 
@@ -95,7 +97,6 @@ def _parser() -> Any:
     return Lark(grammar, parser="earley", propagate_positions=True, maybe_placeholders=False)
 
 
-_WORDS = ("cluster", "link", "axes", "traffic", "order", "nodes", "map", "bind", "emit")
 _EXAMPLES = {
     "cluster": "cluster leaf 4 / node 4 / gpu 4",
     "link": "link node 25GB/s 8us",
@@ -107,6 +108,7 @@ _EXAMPLES = {
     "bind": "bind cpu closest",
     "emit": "emit slurm-hostfile",
 }
+STATEMENTS = tuple(_EXAMPLES)
 
 
 def _wrong(error: Any, text: str) -> str:
@@ -117,10 +119,10 @@ def _wrong(error: Any, text: str) -> str:
     column = max(getattr(error, "column", 1), 1)
     statement = lines[number - 1][: column - 1].rpartition(";")[2].split() or line.split() or [""]
     word = statement[0]
-    if word in _WORDS:
+    if word in STATEMENTS:
         return f"line {number}: {line!r} is no {word} statement; write: {_EXAMPLES[word]}"
-    hint = meant(word, list(_WORDS))
-    return f"line {number}: {word!r} begins no statement; {hint or 'known are ' + ', '.join(_WORDS)}"
+    hint = meant(word, list(STATEMENTS))
+    return f"line {number}: {word!r} begins no statement; {hint or 'known are ' + ', '.join(STATEMENTS)}"
 
 
 class _Reader:
@@ -222,28 +224,6 @@ class _Reader:
                 raise Mistake(f"line {line}: planes of {width} do not divide {each} ranks a node; write: map plane 1")
             return how[0], width, ()
         try:
-            return "over", 0, _over(how, nodes, each)
+            return "over", 0, index_maps.of_statement(how, nodes, each)
         except ValueError as error:
             raise Mistake(f"line {line}: {error}; write: map over (4, 4) by machine block") from error
-
-
-def _over(tree: Any, nodes: int, each: int) -> tuple[tuple[int, ...], ...]:
-    """Return the places of an index space on a machine that is taken apart and put together."""
-    shape, *steps, how = tree.children
-    lengths = [int(length) for length in shape.children]
-    if prod(lengths) != nodes * each:
-        raise ValueError(f"the space has {prod(lengths)} points, and the machine {nodes * each} GPUs")
-    space = index_maps.machine(nodes, each)
-    for step in steps:
-        name, *arguments = step.children
-        values = [
-            [int(part) for part in argument.children] if hasattr(argument, "children") else int(argument)
-            for argument in arguments
-        ]
-        if _STEPS.get(str(name)) != len(values):
-            raise ValueError(f"{name} is no step with {len(values)} arguments: known are {', '.join(_STEPS)}")
-        wants = [str(name) == "auto_split" and index == 1 for index in range(len(values))]
-        if any(isinstance(value, list) is not want for value, want in zip(values, wants)):
-            raise ValueError(f"{name} takes numbers" + (" and one tuple" if True in wants else ""))
-        space = getattr(space, str(name))(*values)
-    return index_maps.placed(lengths, space, str(how))
