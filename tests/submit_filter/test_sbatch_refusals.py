@@ -14,7 +14,8 @@ from tests.submit_filter.real_sbatch import listed
 
 SCRIPT = b"#!/bin/bash\nsrun hostname\n"
 EVERY = [word.split("/")[0] for word in options._VALUES.split() if word not in ("wrap", "nodefile/F")]
-VALUES = (b"<n>", b"{nodes}", b"YOUR_ACCOUNT", b"4", b"four", b"0", b"-1", b"4G", b"4GB", b"1-4", b"4-1", b"a,b",
+VALUES = (b"", b"00", b"fast", b"Performance", b"x",
+          b"<n>", b"{nodes}", b"YOUR_ACCOUNT", b"4", b"four", b"0", b"-1", b"4G", b"4GB", b"1-4", b"4-1", b"a,b",
           b"1:00", b"48:00",
           b"1-2:3:4:5", b"2h", b"24:00:00", b"1.5", b"4,", b"gpu:4", b"closest", b"all", b"none", b"TERM@120",
           b"B:USR1@60", b"append", b"END,FAIL", b"+4", b"2k", b"1-12", b"1-12:30", b"UNLIMITED",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Iterable
+
 
 def alike(name: str, other: str) -> bool:
     """Return whether two names differ in case only, or in one letter, one left out, or two exchanged."""
@@ -16,3 +18,46 @@ def alike(name: str, other: str) -> bool:
     return len(longer) - len(shorter) == 1 and any(
         longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer))
     )
+
+
+def misspelt(name: str, other: str) -> bool:
+    """Return whether a name is another one with a slip in its letters; a100 is none of a10."""
+    letters = ("".join(sign for sign in word.lower() if not sign.isdigit()) for word in (name, other))
+    return alike(name, other) and next(letters) != next(letters)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return the one name that was surely meant: spelled alike, else written, shortened or begun alike; "" for none."""
+    known = list(dict.fromkeys(names))
+    for same in (alike, _written_alike, _begun_alike, _two_apart):
+        near = [other for other in known if same(name, other)]
+        if near:
+            return near[0] if len(near) == 1 else ""
+    return ""
+
+
+def _written_alike(name: str, other: str) -> bool:
+    """Whether they differ in case and in what stands between the words alone: gpu-A100 and gpu_a100."""
+    return _bare(name) == _bare(other)
+
+
+def _bare(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def _begun_alike(name: str, other: str) -> bool:
+    """Whether one is the beginning of the other: debugging and debug."""
+    short, long = sorted((name.lower(), other.lower()), key=len)
+    return len(short) > 2 and long.startswith(short)
+
+
+def _two_apart(name: str, other: str) -> bool:
+    """Whether long names differ in two letters."""
+    if min(len(name), len(other)) < 6 or abs(len(name) - len(other)) > 2:
+        return False
+    row = list(range(len(other) + 1))
+    for above, letter in enumerate(name.lower(), 1):
+        left, row[0] = row[0], above
+        for at, letter_too in enumerate(other.lower(), 1):
+            left, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, left + (letter != letter_too))
+    return row[-1] <= 2

@@ -29,8 +29,13 @@ _FORMS: Mapping[str, bytes] = {
     "mem-bind": rb"(?i)%s(?:,%s)*" % (_BIND, _BIND),
     "kill-on-invalid-dep": rb"(?i)yes|no",
     "mail-type": rb"(?i)(?:.*[, ])?%s(?:[, ].*)?" % _KNOWN_MAIL,
-    "begin": rb"(?i)[-\dT:./+ ]*(?:(?:now|today|tomorrow|midnight|noon|elevenses|fika|teatime|[ap]m"
-    rb"|seconds?|minutes?|hours?|days?|weeks?)[-\dT:./+ ]*)*",
+    **dict.fromkeys(
+        ("begin", "deadline"),
+        rb"(?i)[-\dT:./+ ]*(?:(?:now|today|tomorrow|midnight|noon|elevenses|fika|teatime|[ap]m"
+        rb"|seconds?|minutes?|hours?|days?|weeks?)[-\dT:./+ ]*)*",
+    ),
+    "cpu-freq": rb"(?i)(?:co|[pouslhmv]).*|.*[\d:,-].*",  # the first letters of a governor are enough
+    "core-spec": rb"[ \t]*\+?\d*",
     "signal": rb"(?i)(?:[BR]+:)?[-+]?(?:(?:SIG)?%s|\d+)(?:@\d+)?" % _SIGNALS,
     "profile": rb"(?i)none|all|%s(?:,%s)*" % (_PROFILED, _PROFILED),
     "gres-flags": rb"(?i)(?:disable-binding|enforce-binding|[a-z-]*task[a-z-]*|multiple[a-z-]*)(?:,.*)?",
@@ -40,6 +45,7 @@ _EITHER = (("mem", "mem-per-cpu"), ("mem", "mem-per-gpu"), ("mem-per-cpu", "mem-
            ("ntasks-per-gpu", "ntasks-per-node"), ("ntasks-per-gpu", "gpus-per-task"))  # fmt: skip
 _SAYS = {
     "profile": "invalid --profile=%s option", "switches": "Invalid numeric value",
+    "cpu-freq": "Invalid --cpu-freq argument", "core-spec": 'Invalid numeric value "%s" for --core-spec.',
     "nodes": '"%s" is not a valid node count', "hint": "unrecognized --hint argument",
     "gpu-bind": "Invalid --gpu-bind argument: gpu:%s", "mem-bind": "unrecognized --mem-bind argument",
 }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Mapping, Optional, Tuple
+from typing import Iterator, Mapping, Optional, Sequence, Tuple
 
 from ...cures.launch_edits import replacements
 from ...launchers.record import AgentOptions
@@ -16,6 +16,7 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Option, Step
 from ...types.text import NUL
 from .. import rule
+from ..spelling import nearest
 
 CODE = "MPL320"
 _NUMBER = re.compile(rb"\s*[+-]?\d+(?:_\d+)*\s*")
@@ -45,6 +46,7 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
         "wait-all-nodes": "0 1",
     },
 }
+_SAME = {"float16": "fp16", "half": "fp16", "bfloat16": "bf16", "none": "no", "nccl": "c10d", "gloo": "c10d"}
 _ADDRESSES = ("rdzv-endpoint", "master-addr", "main-process-ip")
 _UNEXPANDED = re.compile(rb"\$[A-Za-z_{(]|`")
 
@@ -63,7 +65,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         if not step.maybe:
-            yield from _of_no_kind(step)
+            yield from _of_no_kind(step, job)
         agent = AGENTS.get(step.links[-1].name) if step.links and not step.maybe else None
         kinds = _kinds(agent) if agent is not None else None
         for option in step.links[-1].options if kinds else ():
@@ -72,7 +74,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                 yield finding
 
 
-def _of_no_kind(step: Step) -> Iterator[Finding]:
+def _of_no_kind(step: Step, job: Job) -> Iterator[Finding]:
     """Yield of values that are none of an option's few words, or that a shell was to expand and none does."""
     for link in step.links:
         for option in link.options if link.name in CHOICES else ():
@@ -83,13 +85,24 @@ def _of_no_kind(step: Step) -> Iterator[Finding]:
             at = option.value_span or option.span or link.name_span or step.span
             if value.literal and words and value.raw.lower().split(b",")[0].decode("utf-8", "replace") not in words:
                 yield Finding(CODE, "%s is no value of --%s that %s has" % (shown, option.name, link.name), at,
-                              help="it takes %s" % ", ".join(words))  # fmt: skip
+                              fixes=_word_for(option, words, job), help="it takes %s" % ", ".join(words))  # fmt: skip
             elif option.name in _ADDRESSES and _UNEXPANDED.match(value.raw):
                 yield Finding(CODE, "--%s is %s as it is written: nothing expands it" % (option.name, shown), at,
                               help="double quotes, in which the shell expands it")  # fmt: skip
             elif option.name in _ADDRESSES and value.raw.startswith((b"\0nodefile", b"/")):
                 yield Finding(CODE, "--%s is the name of a file, and no host" % option.name, at,
                               help="its first line is a host: $(head -n 1 $PBS_NODEFILE)")  # fmt: skip
+
+
+def _word_for(option: Option, words: Sequence[str], job: Job) -> Tuple[Fix, ...]:
+    """Write the word that is spelled nearly so, or that other programs call so."""
+    said = option.value.raw.decode("utf-8", "replace") if option.value is not None else ""
+    other = _SAME.get(said.lower(), "")
+    word = nearest(said, words) or (other if other in words else "")
+    if not word or option.value is None:
+        return ()
+    ways = replacements(option.value, (word.encode(),), CODE, job.source)
+    return tuple(Fix(tuple(edits), Safety.ASK, "--%s=%s" % (option.name, word)) for edits in ways)
 
 
 def _finding(

@@ -18,7 +18,7 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import asks_for_gpus, gpu_count, judged, text
-from ..spelling import alike
+from ..spelling import alike, nearest
 
 _RESERVATION = r"[RSM]\d+(?:\.|\Z)"  # the queue of an advance reservation is called as it is
 
@@ -76,7 +76,7 @@ def _unlisted(
         for gpus in dict.fromkeys((_gpus_a_node(job) or there, min(1, there or 0))):
             fixes += tuple(moves(job, site, needs_of(job, gpus), _kinds_like(gpus, site), "MPL207"))
     says = says % (selector, named) + ("; %s has one" % where if where else "")
-    fixes = tuple(dict.fromkeys(fixes))[:3]
+    fixes = tuple(dict.fromkeys(_renamed(job, named, "" if foreign else nearest(named, known)) + fixes))[:3]
     return Finding("MPL207", says, at(job.settings.get(selector)), site.partitions_complete, selector, fixes,
                    "available: %s" % ", ".join(known), selector)  # fmt: skip
 
@@ -121,12 +121,20 @@ def _spoken_of(job: Job, site: Site) -> bool:
 
 def _finding(job: Job, name: str, near: List[str], known: Sequence[str], proven: bool) -> Finding:
     selector = "queue" if is_pbs(job) else "partition"
-    setting = job.settings.get(selector)
-    fixes = []
-    if proven and setting is not None and len(near) == 1:
-        words = [near[0] if part == name else part for part in text(job.settings, selector).split(",")]
-        made = restate(job, setting, ",".join(words).encode(), "MPL207")
-        fixes = [made.fix(Safety.ASK, option(job, selector, ",".join(words)))] if made is not None else []
+    fixes = _renamed(job, name, nearest(name, known))
     says = "there is no %s %s" if proven else "the site file lists no %s %s"
     helps = "did you mean %s?" % near[0] if len(near) == 1 else "available: %s" % ", ".join(known)
-    return Finding("MPL207", says % (selector, name), at(setting), proven, selector, tuple(fixes), helps, selector)
+    return Finding(
+        "MPL207", says % (selector, name), at(job.settings.get(selector)), proven, selector, fixes, helps, selector
+    )
+
+
+def _renamed(job: Job, name: str, other: str) -> Tuple[Fix, ...]:
+    """Write the other name in place of the one that there is not, among those that are listed."""
+    selector = "queue" if is_pbs(job) else "partition"
+    setting = job.settings.get(selector)
+    if setting is None or not other:
+        return ()
+    words = [other if part == name else part for part in text(job.settings, selector).split(",")]
+    made = restate(job, setting, ",".join(words).encode(), "MPL207")
+    return (made.fix(Safety.ASK, option(job, selector, ",".join(words))),) if made is not None else ()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Iterator
 
-from ...cures.option_edits import at
+from ...cures.option_edits import at, restate
 from ...site.facts import Site
 from ...types.edits import Safety
 from ...types.findings import Finding
@@ -12,10 +13,13 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import judged, surely_openpbs
+from ..spelling import misspelt
 
 if TYPE_CHECKING:
     from ...request.pbs.refusals import Refusal  # not on the way of a Slurm job
 
+_PLACES = ("free", "pack", "scatter", "vscatter", "excl", "exclhost", "shared")
+_OF_CHUNKS = ("ncpus", "ngpus", "mpiprocs", "ompthreads", "mem", "vmem", "host", "vnode", "arch", "system")
 _OF_MPL103 = ("select", "walltime")  # a variable in a directive, which that rule speaks of
 
 
@@ -29,6 +33,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: #PBS -l select=2:ncpus=4:mpiprocs=4:ngpus=1,place=scatter
     Wrong: #PBS -l select=2:walltime=01:00:00
     Right: #PBS -l select=2 -l walltime=01:00:00
+    Wrong: #PBS -l place=scater, #PBS -l select=2:ngpu=4
+    Right: #PBS -l place=scatter, #PBS -l select=2:ngpus=4
     Why:   OpenPBS 23.06 says: "-lresource=" cannot be used with "select" or "place"; node(s) specification error;
            Resource invalid in "select" specification. Maple removes what stands twice and moves what can stand in
            one place only, and writes a time that has one reading; otherwise it asks first. It is certain where the site
@@ -51,10 +57,29 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for problem in refused:
         if (problem.setting is not None or problem.says) and not _of_another(problem):
             yield _finding(problem, job, site)
+    yield from _misspelt(job)
     chosen = misplaced(job, site)
     if chosen is not None and not any(refusal.setting is chosen for refusal in refused):
         text = 'qsub: Resource invalid in "select" specification'
         yield _finding(Refusal(text, 4, setting=chosen), job, site)
+
+
+def _misspelt(job: Job) -> Iterator[Finding]:
+    """Yield words of place and resources of chunks that are known by another spelling; a server may have more."""
+    for name, known in (("place", _PLACES), ("select", _OF_CHUNKS)):
+        setting = job.settings.get(name)
+        words = re.split(rb"[:+]", setting.value) if setting is not None and b"$" not in setting.value else []
+        for word in words:
+            said, equals, _ = word.partition(b"=")
+            text = said.decode("utf-8", "backslashreplace")
+            other = next((known_word for known_word in known if misspelt(text, known_word)), "")
+            if text in known or not other or bool(equals) != (name == "select"):
+                continue
+            made = restate(job, setting, setting.value.replace(said, other.encode()), "MPL216") if setting else None
+            fixes = (made.fix(Safety.ASK, "%s in place of %s" % (other, text)),) if made is not None else ()
+            yield Finding("MPL216", "PBS itself knows no %s in %s" % (text, name), at(setting), fixes=fixes,
+                          help="did you mean %s?" % other)  # fmt: skip
+            return
 
 
 def _of_another(refusal: Refusal) -> bool:

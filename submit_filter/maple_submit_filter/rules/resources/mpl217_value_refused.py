@@ -2,8 +2,8 @@
 
 Values that sbatch refuses as it reads them, with its own words (asked of 22.05.8; a test asks the installed one).
 
-Only what no release takes: a number without a digit, a time with letters in it. What is not sure is no refusal: zero,
-a fraction of memory, a range of tasks, words that a release may have more of.
+Only what no release takes: a number without a digit, a time with letters in it. What is not sure is no refusal: a
+fraction of memory, a range of tasks, words that a release may have more of.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Iterable, Iterator, Optional, Tuple
 
 from ...cures.option_edits import at, restate
 from ...site.facts import Site
-from ...types.edits import Fix, Safety
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job, Setting
 from ...types.launch_plan import LaunchPlan
@@ -24,6 +24,8 @@ COUNTS = (
     "ntasks-per-node", "ntasks-per-socket", "sockets-per-node", "threads-per-core",
 )  # fmt: skip
 _COUNTS = ("ntasks", "ntasks-per-node", "cpus-per-task", "cpus-per-gpu", "ntasks-per-gpu")
+_EMPTY = (*COUNTS, "nodes", "mem", "mem-per-cpu", "mem-per-gpu", "time", "time-min", "tmp", "begin", "deadline",
+          "mail-type", "open-mode", "signal", "thread-spec")  # fmt: skip
 _AMOUNTS = ("mem", "mem-per-cpu", "mem-per-gpu", "tmp")
 _TIMES = ("time", "time-min")
 _NO_COUNT = rb"[^0-9-]*[a-zA-Z][^0-9-]*\Z|[0-9]+[a-jln-zA-JLN-Z][0-9a-zA-Z]*\Z"  # k and m may follow a number
@@ -42,7 +44,19 @@ def refusals(settings: Iterable[Setting]) -> Iterator[Tuple[Setting, str]]:
 
 
 def _refused(name: str, value: bytes) -> str:
+    if name in _EMPTY and not value or name in COUNTS and not value.strip(b"0+ "):
+        return _nothing(name, value)
     return _without_digits(name, value) or _of_another_form(name, value)
+
+
+def _nothing(name: str, value: bytes) -> str:
+    """Return what sbatch says where nothing stands behind the =, or a count is none."""
+    shown = value.decode("utf-8", "backslashreplace")
+    if name == "nodes":
+        return '"" is not a valid node count'
+    if name in COUNTS or name == "thread-spec":
+        return 'Invalid numeric value "%s" for --%s.' % (shown, name)
+    return "Invalid --%s specification" % name
 
 
 _COUNT = rb"[ \t]*\+?\d+[kKmM]?\Z"
@@ -93,6 +107,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: sbatch --nodes=four job.sh, or #SBATCH --time=2h
     Right: sbatch --nodes=4 job.sh, and #SBATCH --time=02:00:00
+    Wrong: #SBATCH -nodes=2, #SBATCH --ntasks-per-node=0, #SBATCH --time=
     Wrong: #SBATCH --gres=gpus:4
     Right: #SBATCH --gres=gpu:4
     Wrong: #SBATCH --nodes==2, --exclusive=true, --hint=nomt; --mem beside --mem-per-cpu; --gres=gpu=4; --array=1:5
@@ -101,6 +116,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            Only values that no release takes are reported, with a cure where one value can be meant (2h).
     """
     yield from _doubtful(job, site)
+    glued = list(_one_dash(job))
+    yield from glued
+    if glued:
+        return
     yield from _forms(job)
     if not any(_looked_at(given) for given in job.settings):
         return
@@ -158,8 +177,31 @@ def _doubtful(job: Job, site: Site) -> Iterator[Finding]:
                       fixes=fixes, help="sbatch says: Invalid generic resource (gres) specification")  # fmt: skip
 
 
+def _one_dash(job: Job) -> Iterator[Finding]:
+    """`-nodes=2` is read as `-n` with the value `odes=2`."""
+    from ...request.slurm.options import SBATCH
+
+    found = []
+    for line in [directive.span for directive in job.script.directives if directive.prefix == b"#SBATCH"]:
+        for match in re.finditer(rb"[ \t]-([A-Za-z][a-z-]{2,})(?=[= \t]|\Z)", job.source[line.start : line.end]):
+            quoted = re.search(rb"[\"']", job.source[line.start : line.start + match.start()])
+            if match.group(1) in SBATCH.long and quoted is None:
+                found.append((match.group(1).decode(), Span(line.start + match.start() + 1, line.start + match.end())))
+    if not found:
+        return
+    edits = tuple(Edit(Span(span.start, span.start), b"-", "MPL217") for _, span in found)
+    name, span = found[0]
+    says = "-%s is read as -%s with a value glued to it" % (name, name[0])
+    proven = bool(job.script.refused) or any(_refused(setting.name, setting.value) for setting in job.settings)
+    safety = Safety.SAFE if proven else Safety.ASK
+    yield Finding("MPL217", says, span, proven, fixes=(Fix(edits, safety, "--%s" % name),),
+                  help="long options have two dashes")  # fmt: skip
+
+
 def _looked_at(setting: Setting) -> bool:
     """Return whether a value is not made of digits, or of what a time is made of."""
+    if not setting.value.strip(b"0"):
+        return True
     return not setting.value.isdigit() and (
         setting.name not in ("time", "time-min")
         or len(setting.value.split(b":")) > 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, List, Tuple
+from typing import Iterable, Iterator, List, Tuple
 
 from ...cures.option_edits import at, restate, unsay
 from ...cures.places import for_a_purpose, moves, needs_of
@@ -14,6 +14,7 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import asks_for_gpus, judged, text
+from ..spelling import misspelt, nearest
 
 CODE = "MPL224"
 _WORD = re.compile(r"[A-Za-z][\w.-]*")
@@ -42,10 +43,11 @@ def _features(job: Job, site: Site) -> Iterator[Finding]:
     complete = bool(own) and all(kind.features for kind in site.kinds)
     others = {name.name: name.site for name in foreign_names(site, "constraint")}
     for word in _WORD.findall(text(job.settings, "constraint")):
-        if word not in own and (complete or word in others):
+        if word not in own and (complete or word in others or any(misspelt(word, feature) for feature in own)):
             says = "the site file lists no feature %s%s" % (word, _whose(others.get(word, "")))
             yield Finding(CODE, says, at(setting),
-                          fixes=_of_gpus(job, site), help=_there(sorted(own)))  # fmt: skip
+                          fixes=_renamed(job, "constraint", word, own) or _of_gpus(job, site),
+                          help=_there(sorted(own)))  # fmt: skip
             return
 
 
@@ -55,6 +57,15 @@ def _whose(site: str) -> str:
 
 def _there(names: List[str]) -> str:
     return "available: %s" % ", ".join(names) if names else "the partition alone decides about the nodes"
+
+
+def _renamed(job: Job, name: str, word: str, names: Iterable[str]) -> Tuple[Fix, ...]:
+    """Write the name that is spelled nearly so."""
+    setting, other = job.settings.get(name), nearest(word, sorted(names))
+    made = (
+        restate(job, setting, setting.value.replace(word.encode(), other.encode()), CODE) if setting and other else None
+    )
+    return (made.fix(Safety.ASK, "%s in place of %s" % (other, word)),) if made is not None else ()
 
 
 def _of_gpus(job: Job, site: Site) -> Tuple[Fix, ...]:
@@ -76,10 +87,12 @@ def _qos(job: Job, site: Site) -> Iterator[Finding]:
     known = list(dict.fromkeys(row.name for row in site.partitions if row.selector == "qos"))
     if setting is None or not name or "$" in name or name in known:
         return
+    near = _renamed(job, "qos", name, known)
+    slip = any(misspelt(name, other) for other in known)
     where = next((other.site for other in foreign_names(site, "qos") if other.name == name), "")
-    if site.default_qos or (where and not known and not for_a_purpose_alone(name)):
+    if site.default_qos or slip or (where and not known and not for_a_purpose_alone(name)):
         gone = unsay(job, "qos", CODE) if not known else None
-        fixes = tuple(moves(job, site, needs_of(job, None), (), CODE, "qos"))[:3]
+        fixes = near + tuple(moves(job, site, needs_of(job, None), (), CODE, "qos"))[:3]
         fixes = fixes or ((gone.fix(Safety.ASK, "remove --qos=%s" % name),) if gone is not None else ())
         yield Finding(CODE, "the site file lists no QOS %s%s" % (name, _whose(where)), at(setting), False, "qos", fixes,
                       _there(known) if known else "the partition alone decides about the limits")  # fmt: skip

@@ -16,6 +16,7 @@ from .. import rule
 from ..limits import surely_openpbs
 
 _BOM = b"\xef\xbb\xbf"
+_DASH = rb"(?:\xe2\x80[\x90-\x95]|\xe2\x88\x92|\xef\xb9\xa3|\xef\xbc\x8d)"  # what pages and editors make of hyphens
 _SHEBANG = rb"(?:\xef\xbb\xbf|[ \t]+)(?=#!)"  # compiled only when wanted, for every submission reads this module
 _NEARLY = rb"#(?=[ \t]*/(?:usr/)?bin/)|!#(?=[ \t]*/)"
 _COMMENTED = rb"""([ \t]*#PBS[ \t]*-[^#"'\\\n]*[^#"'\\\n \t])[ \t]+#(?!PBS)[^\n]*\Z"""
@@ -29,11 +30,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: a script with DOS line breaks; for sbatch with a byte order mark, or without #!/bin/bash in its first line
     Right: Unix line breaks, and #!/bin/bash as the first bytes
     Wrong: #PBS -N train   # the name
+    Wrong: #SBATCH –nodes=2, with a dash that came from a web page
     Right: #PBS -N train
     Why:   sbatch says: Batch script contains DOS line breaks, or: This does not look like a batch script; qsub:
            script contains cr, lf, or: directive error, for there are no comments in a directive. Maple removes a
-           byte order mark, a comment behind a PBS directive, and DOS line breaks where every line ends so, because
-           nothing else changes; for the rest it asks first.
+           byte order mark, a comment behind a PBS directive, the dashes of a web page, and DOS line breaks where
+           every line ends so, because nothing else changes; for the rest it asks first.
     """
     refused = job.script.refused
     place = next((oddity.span for oddity in job.script.oddities if oddity.kind == "refused"), None)
@@ -47,13 +49,14 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         or refused.startswith("the script is larger")
     ):
         return
-    fix = _fix(job.source) if place is None else _joined(job.source, place)
+    fix = _fix(job.source) if place is None else _joined(job.source, place) or _hyphens(job.source, place)
     yield Finding(WHY, "sbatch refuses the script: " + refused, place or _first_line(job.source), True,
                   fixes=(fix,) if fix is not None else (), help=_help(job))  # fmt: skip
 
 
 def _by_qsub(job: Job, site: Site, message: str, place: Optional[Span]) -> Finding:
     fix = _unix(job.source) if _returns(job.source) else _bare(job)
+    fix = fix or (_hyphens(job.source, place) if place is not None else None)
     sure = fix is not None or surely_openpbs(job, site)  # Torque has options of its own
     says = "qsub refuses the script: " + (message[6:] if message.startswith("qsub: ") else message)
     return Finding(WHY, says, place or _first_line(job.source), sure,
@@ -76,6 +79,16 @@ def _joined(source: bytes, place: Span) -> Optional[Fix]:
             edits.append(Edit(Span(match.start(1), match.end(1)), b"=", WHY))
     here = any(source.count(b"\n", 0, edit.span.start) == source.count(b"\n", 0, place.start) for edit in edits)
     return Fix(tuple(edits), Safety.SAFE, "no blanks about the =") if here else None
+
+
+def _hyphens(source: bytes, place: Span) -> Optional[Fix]:
+    """Write plain hyphens for the dashes of a web page, in every directive."""
+    edits = []
+    for match in re.finditer(rb"(?m)^#(?:SBATCH|PBS)[ \t]+(?:[^\n#]*?[ \t])??(-?%s+-?)([A-Za-z]+)" % _DASH, source):
+        plain = b"--" if len(match.group(2)) > 1 and match.group().startswith(b"#S") else b"-"
+        edits.append(Edit(Span(*match.span(1)), plain, WHY))
+    here = any(source.count(b"\n", 0, edit.span.start) == source.count(b"\n", 0, place.start) for edit in edits)
+    return Fix(tuple(edits), Safety.SAFE, "type the options again with plain hyphens (-)") if here else None
 
 
 def _unix(source: bytes) -> Optional[Fix]:
