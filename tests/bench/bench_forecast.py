@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import random
 import statistics
 import time
 
 import pytest
+from click.testing import CliRunner
 from maple_agents.forecast.accounting import SACCT, read
 from maple_agents.forecast.lineages import Lineages
 from maple_agents.forecast.needs import forecast
 from maple_agents.forecast.replay import Played, Score, coverage, play, score, shortened
+from maple_daemon.cli.admin import admin
 from maple_daemon.store import open_store
 
 from tests.agents.forecast import eagle, kiloseconds
@@ -109,11 +112,27 @@ def bootstrap(base: Score, other: Score) -> tuple[float, float]:
 
 
 @pytest.mark.timeout(0)
+@pytest.mark.parametrize("form", ["sacct", "pbs", "swf"])
+def test_import_takes(form, tmp_path):
+    """A million rows of a site's accounting into the memory, and the same file once more."""
+    (tmp_path / "daemon.toml").write_text('store = "%s"\n' % (tmp_path / "memory.db"))
+    open_store(str(tmp_path / "memory.db")).close()
+    (tmp_path / "jobs").write_text("\n".join(MADE[form](1_000_000)) + "\n")
+    words = ["import", "--config", str(tmp_path / "daemon.toml"), "--" + form, str(tmp_path / "jobs"), "--json"]
+    for time_ in ("first", "second"):
+        began, clock = time.process_time(), time.monotonic()
+        told = json.loads(CliRunner().invoke(admin, words, catch_exceptions=False).stdout)
+        took = time.process_time() - began, time.monotonic() - clock
+        print(f"\n{form}, {time_} time: {told['read']:,} runs read, {told['new']:,} new, {told['unread']} lines lost: "
+              f"{took[0]:.0f} s of processor, {took[1]:.0f} s", end="")  # fmt: skip
+        assert told["new"] == (1_000_000 if time_ == "first" else 0) and told["unread"] == 0
+    print()
+
+
+@pytest.mark.timeout(0)
 def test_forecast_takes(tmp_path):
-    """Reading a million rows of sacct, and asking with 100,000 runs known."""
-    began = time.process_time()
-    runs = list(read(rows(1_000_000), "sacct"))
-    print(f"\n{len(runs):,} rows of sacct read in {time.process_time() - began:.0f} s of processor")
+    """Asking with 100,000 runs known."""
+    runs = read(sacct_rows(100_020), "sacct")
     mine = [run._replace(asked=run.asked._replace(user="ann", name="n%d" % (at % 50))) for at, run in enumerate(runs)]
     store = open_store(str(tmp_path / "memory.db"), bulk=True)
     store.keep_runs((1001, run) for run in mine[:100_000])
@@ -124,13 +143,38 @@ def test_forecast_takes(tmp_path):
         forecast(run.asked._replace(user=""), Lineages(known))
         times.append(time.process_time() - began)
     store.close()
-    print(f"a forecast with 100,000 runs of one user in the store: {statistics.median(times) * 1000:.0f} ms, "
+    print(f"\na forecast with 100,000 runs of one user in the store: {statistics.median(times) * 1000:.0f} ms, "
           f"{max(times) * 1000:.0f} at most, of processor")  # fmt: skip
 
 
-def rows(count: int):
-    """Yield output of sacct: a job a second, of a thousand users and names."""
+NEWEST = time.time() - 3600
+
+
+def sacct_rows(count: int):
+    """Yield output of sacct: a job a second, of a thousand users and names; the last one ended an hour ago."""
     yield "|".join(SACCT)
     for at in range(count):
-        end = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(1.7e9 + at))
-        yield f"{at}|u{at % 1000}|n{at % 977}|/p|{end}|{end}|{end}|{60 + at % 600}|720|COMPLETED|2|gres/gpu=8|200G|"
+        end = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(NEWEST - count + at))
+        yield f"{at}|u{at % 1000}|n{at % 977}|/p|{end}|{end}|{end}|{60 + at % 600}|720|COMPLETED|2|gres/gpu=8|200G||"
+
+
+def pbs_rows(count: int):
+    """Yield a server's log: of each job its start and its end."""
+    for at in range(count):
+        ended = int(NEWEST - count + at)
+        yield f"11/20/2026 10:00:00;S;{at}.pbs01;user=u{at % 1000} jobname=n{at % 977}"
+        yield (f"11/20/2026 11:00:00;E;{at}.pbs01;user=u{at % 1000} group=g account=p project=_pbs_project_default "
+               f"jobname=n{at % 977} queue=prod ctime={ended - 700} qtime={ended - 700} etime={ended - 700} "
+               f"start={ended - 660} exec_host=x1/0*64 Resource_List.nodect=2 Resource_List.walltime=02:00:00 "
+               f"end={ended} Exit_status=0 resources_used.mem=100gb resources_used.walltime=00:11:00 "
+               "run_count=1")  # fmt: skip
+
+
+def swf_rows(count: int):
+    """Yield a log of the Standard Workload Format."""
+    yield f"; UnixStartTime: {int(NEWEST - count - 1000)}"
+    for at in range(count):
+        yield f"{at} {at} 5 {60 + at % 600} 4 -1 1024 4 3600 -1 1 {at % 1000} 1 {at % 977} 1 1 -1 -1"
+
+
+MADE = {"sacct": sacct_rows, "pbs": pbs_rows, "swf": swf_rows}

@@ -46,6 +46,12 @@ def read(lines: Iterable[str], form: str, lost: Lost = lambda number: None) -> I
     return _READERS[form](enumerate(lines, start=1), lost)
 
 
+def of_rows(rows: Iterable[Mapping[str, str]]) -> list[Run]:
+    """Return the runs of rows that have sacct's columns, each a whole job; one that says no end is none."""
+    needed = {"JobID", "User", "JobName", "Submit", "End", "State", "ElapsedRaw"}
+    return [run for row in rows if needed <= set(row) and (run := _of_sacct(row)) is not None]
+
+
 def read_file(path: str, form: str, lost: Lost = lambda number: None) -> list[Run]:
     """Return the runs of the file at *path*, as `read` does. Raises `Complaint` where it is of another form."""
     try:

@@ -1,7 +1,7 @@
 """Jobs of one's own that are like a new one: for a line that names them, never as the ground of a forecast.
 
 By meaning where MiniLM is installed, else by the words they share. What is compared is what is known of them: name,
-program, model, data, framework.
+program, model, data, framework. Vectors are kept in the user's own vector store, so that each job is embedded once.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ..ask.memory.versions import jobs as remembered_jobs
 from ..base.quantities import elapsed
 from ..templates.retrieval.minilm import configured
 from ..templates.retrieval.passages import Embedder, Unavailable
+from ..templates.retrieval.vectors import Kept, path_of
 from .asked_job import about
 from .runs import Asked, Run
 
@@ -66,9 +67,10 @@ def _others(asked: Asked, versions: Sequence[Version], runs: Sequence[Run]) -> I
 
 def _embedder() -> Embedder | None:
     try:
-        return configured()
+        embedder = configured()
     except Unavailable:
         return None
+    return Kept(embedder, path_of(embedder))
 
 
 def _by_meaning(texts: Sequence[str], embedder: Embedder) -> list[float]:

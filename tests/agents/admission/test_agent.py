@@ -174,4 +174,11 @@ def test_a_model_that_fails_costs_nothing(folder):
     """What was found before holds; why it failed is told."""
     found = ask(Recorded([]), str(folder), script(folder), (), Found())
     assert found.claims == () and found.wrong == ("the model recorded: it has no more to say",)
+    assert found.found == Found()  # what it could not say is asked for again
+    once = Recorded([sample(RIGHT)])
+    assert ask(once, str(folder), script(folder), (), Found()).found == Found()
+    known = ask(Recorded([sample(RIGHT)] * 3), str(folder), script(folder), (), Found())
+    (folder / "job.sh").write_text(script(folder).replace("out/ck", "out/other"))
+    after = ask(Recorded([]), str(folder), script(folder), (), known.found)
+    assert {claim.name for claim in after.claims} == {row[0] for row in RIGHT} - {"checkpoint"}
     assert read("{}") == Found() == read("no json") and json.loads(written(Found()))["silent"] == []

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 from maple_agents.forecast.asked_job import about
-from maple_agents.forecast.similar import similar
+from maple_agents.forecast.runs import Asked, Run
+from maple_agents.forecast.similar import line, similar
 from maple_agents.templates.retrieval.passages import Unavailable
-from maple_submit_filter.types.job_records import Value
+from maple_submit_filter.types.job_records import Value, Version
 
 OTHERS = [
     ("sft-8b", "sft-8b train_sft.py meta-llama/Llama-3.1-8B alpaca torch", 2640.0),
@@ -46,6 +47,37 @@ def test_by_meaning_where_it_is_known():
     """Words may differ."""
     found = similar("chat tune.py mistral", OTHERS, Meaning())
     assert [one.name for one in found][0] == "sft-8b" and found[0].likeness == pytest.approx(1)
+
+
+def test_vectors_are_kept_in_ones_own_store(tmp_path, monkeypatch):
+    """A job is embedded once on this machine, by whoever asks first; the file is its user's alone."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    embedded = []
+
+    class Counting(Meaning):
+        def vectors(self, texts):
+            embedded.extend(texts)
+            return super().vectors(texts)
+
+    monkeypatch.setattr("maple_agents.forecast.similar.configured", Counting)
+    versions = [
+        Version(name, name, "", 1, 1.0, "slurm", "/p/job.sh", name, "/p", (), b"", name, (),
+                (Value("data", data, "", 1, "", "arguments"),))
+        for name, data in (("sft", "alpaca"), ("resnet", "imagenet"))
+    ]  # fmt: skip
+    jobs = [type("Lineage", (), {"newest": version}) for version in versions]
+    monkeypatch.setattr("maple_agents.forecast.similar.remembered_jobs", lambda name, path: jobs)
+    runs = [
+        Run(name, Asked("me", name), 100.0, seconds, "completed") for name, seconds in (("sft", 600.0), ("resnet", 9.0))
+    ]
+    asked = Asked("me", "chat", about="chat mistral")
+    said = line(asked, runs)
+    assert said.startswith("similar jobs of yours: sft took 0:10:00") and said.endswith("nothing is forecast from them")
+    assert sorted(embedded) == ["chat mistral", "resnet imagenet", "sft alpaca"]
+    assert line(asked, runs) == said and len(embedded) == 3
+    (store,) = (tmp_path / "cache").rglob("vectors-*.sqlite")
+    assert store.stat().st_mode & 0o077 == 0
 
 
 def test_what_is_compared_is_what_is_known():

@@ -15,6 +15,7 @@ from maple_agents.ask.schedulers.protocol import EndReason
 from maple_agents.ask.schedulers.slurm import pyslurm_api
 from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
 from maple_agents.ask.schedulers.slurm.pyslurm_api import PySlurm, is_installed
+from maple_agents.forecast import accounting
 
 from tests.agents.schedulers.conftest import Recorded
 from tests.lab import GPU2X2
@@ -65,7 +66,8 @@ START = """
 import runpy, sys
 sys.path.insert(0, %r)
 sys.dont_write_bytecode = True  # the next double may be written within the same second
-runpy.run_path(sys.argv[1], run_name="__main__")
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
@@ -232,3 +234,57 @@ def test_on_a_real_slurm_it_says_what_the_commands_say(lab_of: Any, pyslurm: Any
             if field.name != "attributes":
                 assert getattr(one, field.name) == getattr(other, field.name), field.name
     assert scheduler.cancel(ids[1]) and len(scheduler.nodes()) == 2
+
+
+# What slurmdbd remembers, by pyslurm's names (25.11): two steps, an array's task without a limit, one that waits.
+OF_SLURMDBD = (
+    DOUBLE
+    + """
+import sys
+class Told(Job):
+    def __getattr__(self, name):
+        return None
+class Filter(Told):
+    pass
+def held(memory):
+    return Told(stats=Told(max_resident_memory=memory))
+def of_base(**more):
+    told = dict(user_name="ann", name="sft", working_directory="/w", submit_time=1000, start_time=1100, end_time=3740,
+                elapsed_time=2640, time_limit=720, state="COMPLETED", num_nodes=2, memory=204800,
+                gpus={"gres/gpu": Told(count=8)}, stats=Told(max_resident_memory=None), steps={})
+    return Told(**{**told, **more})
+class db:
+    JobFilter = Filter
+    class Jobs:
+        @staticmethod
+        def load(asked):
+            told = [of_base(id=7, steps={0: held(50 << 30), "batch": held(1 << 30)}),
+                    of_base(id=9, array_id=8, array_task_id=0, time_limit="PartitionLimit", state="TIMEOUT"),
+                    of_base(id=10, state="PENDING", start_time=0, end_time=0), of_base(id=11, user_name="bob")]
+            return dict(enumerate(job for job in told if not asked.users or job.user_name in asked.users))
+"""
+)
+
+
+def test_slurmdbd_is_asked_through_pyslurm(pyslurm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As sacct would tell it: the most of all steps, an array's task, no limit where there is none; nobody else's."""
+    monkeypatch.setattr(pyslurm_api, "is_installed", lambda: True)
+    rows = pyslurm_api.accounted({"users": ["ann"], "start_time": 900}, 20.0, pyslurm(OF_SLURMDBD)._python)
+    assert rows is not None
+    whole, cut = accounting.of_rows(rows)
+    assert (whole.job, whole.seconds, whole.state, whole.memory) == ("7", 2640, "completed", 50 << 30)
+    assert (whole.asked.limit, whole.asked.memory, whole.asked.work.gpus) == (43200, 100 << 30, 8)
+    assert (whole.asked.folder, whole.asked.submitted, whole.ended) == ("/w", 1000, 3740)
+    assert (cut.job, cut.state, cut.asked.limit, cut.memory) == ("8_0", "timeout", None, None)
+
+
+@pytest.mark.parametrize("does", [*DEADLY, "an answer of another form"])
+def test_a_pyslurm_that_cannot_tell_of_ended_jobs_tells_nothing(
+    pyslurm: Any, does: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever becomes of the child; then sacct is asked."""
+    monkeypatch.setattr(pyslurm_api, "is_installed", lambda: True)
+    text = DEADLY.get(does, "import os\nos.write(1, b'{\"rows\": [3]}'); os._exit(0)")
+    assert pyslurm_api.accounted({}, 2.0 if "hang" in does else 20.0, pyslurm(text)._python) is None
+    monkeypatch.setattr(pyslurm_api, "is_installed", lambda: False)
+    assert pyslurm_api.accounted({}, 20.0, ("/proc/nowhere/never-started",)) is None

@@ -1,10 +1,12 @@
-"""Five versions of a job run, and the sixth is forecast and met: on a real Slurm, and by PBS's own hook."""
+"""Five versions of a job run, and the sixth is forecast and met: on Slurm, on a PBS lab, by PBS's hook alone."""
 
 from __future__ import annotations
 
 import json
 import os
+import pwd
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -17,14 +19,22 @@ from maple_agents.forecast.runs import Run
 from maple_daemon.store import open_store
 
 from tests.daemon.events.test_events_lab import Site, hooked, number, site, start, until  # noqa: F401
-from tests.daemon.events.test_events_pbs_hook import Job
+from tests.daemon.events.test_events_pbs_hook import HOOK, Job
 from tests.daemon.events.test_events_pbs_hook import run as hook
 from tests.daemon.serving import Daemon
+from tests.pbs_lab import PAIR, PbsLab
+from tests.pbs_lab.server import served
 
 SCRIPT = b"""#!/bin/bash
 #SBATCH --job-name=story --nodes=1 --time=10
 # version %d
 : srun python train.py --epochs 3
+sleep 2
+"""
+ON_LAB = b"""#!/bin/bash
+#PBS -N story -l select=1 -l walltime=00:10:00
+# version %d
+: mpiexec python train.py --epochs 3
 sleep 2
 """
 PBS = b"""#!/bin/bash
@@ -69,7 +79,8 @@ def test_on_slurm(
     site.lab.wait(int(job))
     until(lambda: len(runs(site.daemon.store)) == 6)
     (took,) = (one.seconds for one in runs(site.daemon.store) if one.job == job)
-    print("forecast %.0f s, took %.0f s" % (said["forecast"]["seconds"], took))
+    with capfd.disabled():
+        print("\nSlurm lab: forecast %.0f s, took %.0f s" % (said["forecast"]["seconds"], took))
     assert abs(took - said["forecast"]["seconds"]) <= 1.5
     assert said["forecast"]["q90_seconds"] is None or took <= said["forecast"]["q90_seconds"] + 1
 
@@ -84,6 +95,46 @@ def service(tmp_path: Path) -> Iterator[Daemon]:
     yield made
     made.stop()
     shutil.rmtree(made.folder)
+
+
+@pytest.mark.timeout(300)
+def test_on_a_pbs_lab(
+    service: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Each version is typed and runs on a host, each end comes by the hook that qmgr was given; so does the sixth."""
+    hook_ = Path(HOOK).read_text().replace('SPOOL = "/var/spool/maple/events"', "SPOOL = %r" % str(tmp_path / "spool"))
+    (tmp_path / "hook.py").write_text(hook_)
+    with PbsLab(PAIR) as lab, served(lab) as server:
+        env = lab.environment(USER=pwd.getpwuid(os.getuid()).pw_name)
+
+        def typed(*words: str) -> str:
+            return subprocess.run(
+                words, cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+            ).stdout.strip()
+
+        typed("qmgr", "-c", "create hook maple event=jobobit")
+        typed("qmgr", "-c", "import hook maple application/x-python default hook.py")
+
+        def runs_through(version: int) -> str:
+            (tmp_path / "job.pbs").write_bytes(ON_LAB % version)
+            job = typed("qsub", "job.pbs")
+            until(lambda: server.jobs[job]["job_state"] == "F")
+            until(lambda: len(runs(service.store)) == version)
+            return job
+
+        for version in range(1, 6):
+            runs_through(version)
+        (tmp_path / "job.pbs").write_bytes(ON_LAB % 6)
+        monkeypatch.setenv("MAPLE_SOCKET", service.socket)
+        monkeypatch.chdir(tmp_path)
+        said = forecast(capfd, "job.pbs", "generic-pbs")
+        job = runs_through(6)
+    (took,) = (one.seconds for one in runs(service.store) if one.job == job)
+    with capfd.disabled():
+        print("\nPBS lab: forecast %.0f s, took %.0f s" % (said["forecast"]["seconds"], took))
+    assert len(said["runs"]) == 5 and said["job"]["limit_seconds"] == 600
+    assert abs(took - said["forecast"]["seconds"]) <= 1.5
+    assert said["forecast"]["q90_seconds"] is None or took <= said["forecast"]["q90_seconds"] + 1
 
 
 def test_on_pbs(

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ...ask.models.protocol import Limit, Model
 from ...base.secrets.masking import masked_lines
-from .judge import NAMES, believed, key_of
+from .judge import AGREE, NAMES, believed, key_of
 from .samples import Claim, Folder, sample
 
 SAMPLES = 3
@@ -106,6 +106,12 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
+def _turned(names: tuple[str, ...], number: int) -> tuple[str, ...]:
+    """Return the names in an order of its own for each sample, as some models give one question one answer."""
+    first = number * len(names) // SAMPLES
+    return names[first:] + names[:first]
+
+
 class Answer(NamedTuple):
     """*claims* that hold, *asked*: the names that were asked for; *calls* of the model; *found*: to remember."""
 
@@ -121,16 +127,17 @@ def ask(
 ) -> Answer:
     """Return what is known of a job beyond what the readers *know*. *top*: its own folder; *before*: of the last time.
 
-    Without a model, what was found before and still holds. Raises nothing that a model or a file could cause.
+    Without a model, what was found before and still holds; so where fewer samples came to an answer than have to agree:
+    then nobody knows what cannot be found, and it is asked for again. Raises nothing that a model or file could cause.
     """
     folder = Folder(top)
     wanted = to_ask(known, before, folder, script)
     if model is None or not wanted:
         return Answer(tuple(claim for claim, _ in still(before, folder)), (), 0, before)
-    samples = [sample(model, folder, wanted, limit) for _ in range(SAMPLES)]
+    samples = [sample(model, folder, _turned(wanted, number), limit) for number in range(SAMPLES)]
     claims = believed([each.claims for each in samples], folder.seen, wanted)
-    memory = findings(claims, wanted, before, folder, script)
+    answered = sum(not each.wrong for each in samples)
+    memory = findings(claims, wanted, before, folder, script) if answered >= AGREE else before
     wrong = tuple(dict.fromkeys(each.wrong for each in samples if each.wrong))
-    return Answer(
-        tuple(claim for claim, _ in memory.claims), wanted, sum(each.asked for each in samples), memory, wrong
-    )
+    holding = memory.claims if answered >= AGREE else still(before, folder)
+    return Answer(tuple(claim for claim, _ in holding), wanted, sum(each.asked for each in samples), memory, wrong)

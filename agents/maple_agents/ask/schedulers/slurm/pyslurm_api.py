@@ -8,18 +8,20 @@ asked.
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import sys
-from collections.abc import Sequence
-from typing import Unpack
+from collections.abc import Mapping, Sequence
+from typing import TypeGuard, Unpack
 
-from ..commands import How, run
+from ..commands import How, quiet_environment, run
 from ..protocol import Job, SchedulerError, one_line
 from . import json as slurm_json
 from .commands import SlurmCommands
 from .pyslurm_child import REFUSED
 
+Row = dict[str, str]
 SECONDS = 20.0  # for a child; it loads all jobs
 _CHILD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pyslurm_child.py")
 _SITE_ONLY = (sys.executable, "-I")  # what is installed, and nothing of the user's PYTHONPATH or folder
@@ -31,6 +33,25 @@ def is_installed() -> bool:
         return importlib.util.find_spec("pyslurm") is not None
     except (ImportError, ValueError):
         return False
+
+
+def accounted(asked: Mapping[str, object], seconds: float, python: Sequence[str] = _SITE_ONLY) -> list[Row] | None:
+    """Return what slurmdbd has of ended jobs, by the columns of sacct; None where no pyslurm here can tell.
+
+    *asked*: conditions by the names of `pyslurm.db.JobFilter`. The child is one that may crash, hang or talk nonsense.
+    """
+    if not is_installed():
+        return None
+    try:
+        answer = run([*python, _CHILD, json.dumps(dict(asked))], timeout=seconds, env=quiet_environment(os.environ))
+        rows = json.loads(answer.out)["rows"] if answer.code == 0 else None
+    except (SchedulerError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return [{str(name): str(value) for name, value in row.items()} for row in rows] if _is_table(rows) else None
+
+
+def _is_table(rows: object) -> TypeGuard[list[dict[str, object]]]:
+    return isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
 
 
 class PySlurm(SlurmCommands):
