@@ -57,6 +57,7 @@ SAID: dict[str, dict[Name, str]] = {
     "google-a3mega": {"partition": "a3mega"},
     "surf-snellius": {"partition": "gpu_a100"},
     "cineca-leonardo": {"partition": "boost_usr_prod", "account": "tra26_course"},
+    "aist-abci3": {"queue": "rt_HF", "account": "gaa50000"},
     "jsc-jupiter": {"partition": "booster", "account": "training2630"},
 }
 

@@ -88,6 +88,7 @@ def settings(directory: str) -> str:
 def settle(directory: str, said: Mapping[str, str], shape: PbsShape) -> None:
     """Tell the stand-ins *said* from now on: MAPLE_FACTS, MAPLE_DOUBLE_DEADLINE and the like."""
     own = {"MAPLE_HYDRA": real_hydra(), "MAPLE_PMIX": "1" if shape.sets_pmix_rank else "", "MAPLE_MPI": shape.launcher}
+    own.update({} if shape.tm else {"MAPLE_TM": "no"})
     os.makedirs(f"{directory}/etc", exist_ok=True)
     path = settings(directory)
     with open(f"{path}.new", "w", encoding="utf-8") as file:

@@ -48,7 +48,8 @@ class PbsShape(NamedTuple):
 
     *launcher*: whose mpiexec it has: "hydra" (the real one), "pals" or "openmpi" (look-alikes). *whole_nodes*: a chunk
     gets a host for itself. *suffix*: with it behind its name a host is found, too. *queues* (): any queue is accepted.
-    *absent*: commands that are not there. *sets_pmix_rank*: PALS gives ranks PMIX_RANK without being asked.
+    *absent*: commands that are not there. *sets_pmix_rank*: PALS gives ranks PMIX_RANK without being asked. *tm*: its
+    Open MPI was built for PBS; else it goes by ssh.
     """
 
     site: str
@@ -60,6 +61,7 @@ class PbsShape(NamedTuple):
     rules: tuple[Rule, ...] = ()
     absent: tuple[str, ...] = ()
     sets_pmix_rank: bool = False
+    tm: bool = True
 
 
 GENERIC = PbsShape("generic-pbs", tuple(Host(f"node{number}", gpus=4) for number in range(1, 5)))

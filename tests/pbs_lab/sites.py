@@ -26,18 +26,23 @@ def shape_of(site: Site, hosts: int = 4) -> PbsShape:
     if not site.kinds:
         return GENERIC._replace(site=site.id, absent=ABSENT)
     kind = next((one for one in site.kinds if one.gpus), site.kinds[0])
-    pals = site.id.startswith("alcf-")
     return PbsShape(
         site.id,
         tuple(_host(site.id, kind, number) for number in range(1, hosts + 1)),
-        "pals" if pals else "hydra",
+        _launcher(site),
         site.gpu_request.style == "whole-node",
         site.node_name_suffix,
         tuple(_queue(one) for one in site.partitions if one.selector == "queue"),
         (*_rules(site.demands, "missing"), *_rules(site.refusals, "present")),
         tuple(dict.fromkeys([*_absent(site), *ABSENT])),
         site.id == "alcf-aurora",  # its pages read PMIX_RANK first
+        tm=False,  # where nobody says that it is there: what holds without it holds with it
     )
+
+
+def _launcher(site: Site) -> str:
+    made = {site.maker(name) for name in ("mpiexec", "mpirun")}
+    return next((maker for maker in ("pals", "openmpi") if maker in made), "hydra")
 
 
 def _host(site: str, kind: NodeKind, number: int) -> Host:

@@ -57,6 +57,22 @@ def test_it_reads_as_from_nothing(seed: int) -> None:
     assert taken_over > 300
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_what_went_on_behind_an_end_reads_as_from_nothing(seed: int) -> None:
+    """The last command of what was read may be the beginning of a longer one, or of a line that goes on."""
+    chance, taken_over = random.Random(seed), 0
+    for source in chance.choices(SCRIPTS, k=120):
+        at = chance.randrange(rereading.LEAST, len(source) + 1)
+        for longer in (source, source[:at] + chance.choice((b"x", b" --more\n", b"\n", b"; srun y", b"&& z", b"# w"))):
+            rereading._recent.clear()
+            parse(source[:at])
+            taken_over += rereading.reusable(longer) is not None
+            read = parse(longer)
+            rereading._recent.clear()
+            assert parse(longer) == read, longer
+    assert taken_over > 100
+
+
 def test_what_did_not_change_is_not_read() -> None:
     """Of 200 lines with another word in the middle, a handful of commands is read."""
     source = script(200)

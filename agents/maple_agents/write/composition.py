@@ -84,7 +84,7 @@ def compose(plan: Plan) -> bytes:
         ],
         [b"wait"] if _in_background(launched.line) else [],  # else the job would end at once
     ]
-    return b"\n\n".join(b"\n".join(part) for part in parts if part) + b"\n"
+    return launch_line.handed_on(b"\n\n".join(b"\n".join(part) for part in parts if part) + b"\n")
 
 
 def _wanted_all_the_same(plan: Plan) -> list[bytes]:

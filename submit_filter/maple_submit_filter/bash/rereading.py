@@ -145,11 +145,14 @@ def reusable(source: bytes) -> Optional[Reuse]:
 
 
 def _between(known: Known, source: bytes) -> Optional[Reuse]:
-    """A stretch begins behind the first byte of what is the same, and ends in front of its last one."""
+    """A stretch begins behind the first byte of what is the same, and ends in front of its last one.
+
+    Where both scripts end with it, to their end: the last command of one alone may go on in the other.
+    """
     places = [cut[0] for cut in _places(known)]
     begins: Dict[int, Stretch] = {}
     for start, end, moved in unchanged(known.source, source):
-        whole = start == 0, end == len(known.source)
+        whole = start == 0, end == len(known.source) and end + moved == len(source)
         first = (bisect_left if whole[0] else bisect_right)(places, start)
         last = (bisect_right if whole[1] else bisect_left)(places, end) - 1
         for number in range(first, last):

@@ -31,7 +31,10 @@ _SITES_FOLDERS = (b"/soft", b"/opt", b"/sw", b"/apps", b"/usr", b"/cvmfs", b"/cr
 # What the names of modules tell; sought as they stand, for expressions would cost every submission their compilation.
 _MPI_MODULES = (b"mpi", b"mvapich", b"hpcx", b"hpc-x", b"foss", b"gompi", b"gomkl", b"intel", b"oneapi", b"nvhpc")
 _OTHERS_OF_MPI = frozenset((b"mpt", b"hmpt", b"pgi", b"iomkl", b"purge", b"restore", b"reset", b"r"))
-_MODULES_OF = ((b"openmpi", "openmpi"), (b"ompi", "openmpi"), (b"mpich", "hydra"), (b"impi", "intelmpi"))
+_MODULES_OF = (
+    (b"openmpi", "openmpi"), (b"ompi", "openmpi"), (b"hpcx", "openmpi"), (b"hpc-x", "openmpi"), (b"mpich", "hydra"),
+    (b"impi", "intelmpi"), (b"intel-mpi", "intelmpi"), (b"intelmpi", "intelmpi"),
+)  # fmt: skip
 _MAKER = "maker:"
 _SCHEDULER_MODULES = (b"slurm", b"pbs", b"torque")
 _CONDA_MODULES = (b"conda", b"miniforge", b"mamba", b"frameworks")

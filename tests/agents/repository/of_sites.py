@@ -50,6 +50,7 @@ SITES = {
     "surf-snellius": Asked("gpu_a100", 4, ("--time=01:00:00", "--partition=gpu_a100"), 72),
     "cineca-leonardo": Asked("boost_usr_prod", 4, (*NAMED, "--partition=boost_usr_prod"), 32),
     "jsc-jupiter": Asked("booster", 4, (*NAMED, "--partition=booster"), 288),
+    "aist-abci3": Asked("rt_HF", 8, ("-P gaa50000", "-q rt_HF", "-l walltime=01:00:00")),
     "generic-slurm": Asked("", 4, ("--gpus-per-node=4",)),
     "generic-pbs": Asked("", 4, ()),
 }

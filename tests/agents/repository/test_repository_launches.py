@@ -106,6 +106,7 @@ FIRST = {
     "tacc-lonestar6": ("torchrun-over-ibrun", "torchrun-over-ibrun", "accelerate-over-ibrun"),
     "tacc-stampede3": ("torchrun-over-ibrun", "torchrun-over-ibrun", "accelerate-over-ibrun"),
     "tacc-vista": ("torchrun-over-ibrun", "torchrun-over-ibrun", "accelerate-over-mpirun"),
+    "aist-abci3": ("torchrun-over-openmpi", "torchrun-over-openmpi", "accelerate-over-openmpi"),
     "generic-pbs": ("torchrun-over-hydra", "torchrun-over-hydra", "torchrun-over-hydra"),
 }
 

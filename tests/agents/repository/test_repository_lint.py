@@ -118,7 +118,7 @@ def test_a_part_that_changed_without_a_new_revision_is_told(edited, monkeypatch)
 
 def test_every_kind_of_part_is_there() -> None:
     kinds = (paradigms.KIND, environments.KIND, model_facts.KIND)
-    assert all(len(tables.paths(kind)) >= 5 for kind in kinds) and len(templates.paths()) == 28
+    assert all(len(tables.paths(kind)) >= 5 for kind in kinds) and len(templates.paths()) == 32
 
 
 @pytest.mark.parametrize(

@@ -114,13 +114,15 @@ def mpi(name, argv):
         meaning = next((key for key, words in table.items() if word in words), None)
         if meaning == "environment":
             os.environ[value] = argv[at + 2]
-        elif meaning == "set" and "=" in value:
-            os.environ.update([value.split("=", 1)])
+        elif meaning == "set":
+            os.environ.update([value.split("=", 1)] if "=" in value else [])
+            said["handed"] = [*said.get("handed", []), value.partition("=")[0]]
         elif meaning is None and not flag(word, kind):
             raise ValueError("unrecognized argument %s" % word)
         elif meaning is not None:
             said[meaning] = value
         at += {None: 1, "two": 3, "environment": 3}.get(meaning, 2)
+    os.environ["MAPLE_HANDED_ON"] = " ".join(said.get("handed", []))
     slots = named(said) or allocated()
     plan = hydra(said, slots) if kind == "hydra" else openmpi(said, slots, argv)
     return plan, argv[at:], kind
@@ -154,14 +156,14 @@ def named(said):
     if said.get("hosts"):
         return [(part.partition(":")[0], int(part.partition(":")[2] or 1)) for part in said["hosts"].split(",")]
     if said.get("file"):
-        found = []
+        found = {}
         with open(said["file"]) as file:
             for line in file:
                 words = line.split("#")[0].replace(":", " slots=").split()
                 if words:
                     slots = next((word[6:] for word in words[1:] if word.startswith("slots=")), "1")
-                    found.append((words[0], int(slots)))
-        return found
+                    found[words[0]] = found.get(words[0], 0) + int(slots)
+        return list(found.items())
     return None
 
 
@@ -169,8 +171,8 @@ def openmpi(said, slots, argv):
     each = said.get("each")
     ppr = re.match(r"ppr:(\d+):(node|socket|numa|package)", said.get("map", ""))
     each = int(each) if each else int(ppr.group(1)) if ppr else None
-    if each:
-        slots = [(host, each) for host, _ in slots]
+    if each:  # Open MPI 4.1.4: never more on a host than its file has slots for it
+        slots = [(host, min(each, count) if said.get("file") else each) for host, count in slots]
     total = sum(count for _, count in slots)
     wanted = int(said.get("count") or total)
     if (
@@ -254,12 +256,21 @@ def spread(name, plan, command, kind, own=None):
 
 
 def through_pbs(name, plan, words):
-    """Start the proxies as an Open MPI that was built with TM does: PBS hands on mpirun's own environment."""
+    """Start the proxies as an Open MPI that was built with TM does: PBS hands on mpirun's own environment.
+
+    One that was not (MAPLE_TM=no) goes by ssh, and hands on what -x names (4.1.4).
+    """
     import remote  # beside this file in the labs of PBS only
 
-    env = dict(os.environ)
+    env = dict(os.environ) if os.environ.get("MAPLE_TM") != "no" else by_name(remote.login())
     lines = [remote.entering(remote.holder(host), os.getcwd(), words) for host in plan]
     return world.attend([world.start(line, env) for line in lines], name)
+
+
+def by_name(env):
+    """Return the environment of a login, with the variables that the line named and those of the stand-ins."""
+    names = os.environ.get("MAPLE_HANDED_ON", "").split()
+    return {**env, **{name: value for name, value in os.environ.items() if name in names or name.startswith("MAPLE_")}}
 
 
 def proxy(told, command):

@@ -35,7 +35,13 @@ _CONFIG = re.compile(rb"^--?(?:deepspeed|deepspeed[-_]config|ds[-_]config|config
 
 _OPTIONS: dict[str, dict[str, Name]] = {
     "slurm": {"account": "account", "partition": "partition", "qos": "qos", "array": "array"},
-    "pbs": {"account": "account", "queue": "queue", "array": "array", "filesystems": "filesystems"},
+    "pbs": {
+        "account": "account",
+        "project": "account",
+        "queue": "queue",
+        "array": "array",
+        "filesystems": "filesystems",
+    },
 }
 _TIME = {"slurm": "time", "pbs": "walltime"}
 _NODES = {"slurm": ("nodes", "ntasks", "gpus"), "pbs": ("select", "nodes")}
@@ -63,9 +69,11 @@ def _world(launch: Launch) -> int:
 
 def _of_request(job: Job) -> Iterator[Slot]:
     scheduler = job.submission.scheduler
+    said: set[str] = set()
     for option, name in _OPTIONS[scheduler].items():
         setting = job.settings.get(option)
-        if setting is not None and setting.value:
+        if setting is not None and setting.value and name not in said:
+            said.add(name)
             yield Slot(name, setting.value.decode("utf-8", "replace").strip("\"'"), _place(setting))
     time = job.settings.get(_TIME[scheduler])
     length = seconds(time.value) if time is not None else None

@@ -125,7 +125,7 @@ _MIXED = re.compile(r"(?<![\w./=:$-])([A-Za-z]+_(?=\w*[A-Z])\w+|[A-Z]\w*_\w+|[A-
 
 
 def _demands_account(site: Site) -> bool:
-    return any("account" in demand.options and demand.applies == "always" for demand in site.demands)
+    return any(demand.slot == "account" and demand.applies == "always" for demand in site.demands)
 
 
 def _listed_account(tagger: Reading, slots: Slots, text: str) -> list[Slot]:

@@ -18,6 +18,7 @@ from ...templates import environments, paradigms
 from ...templates.catalogue import launch_words
 from ...templates.proofs import composition_revision
 from ...write.clusters import cluster
+from ...write.compose.launch_line import handed_on
 from ...write.composition import Made, Mistaken, make
 
 _PROGRAM = "train.py"
@@ -76,10 +77,10 @@ def script(launch_file: LaunchFile, site: Site, nodes: int, partition: str = "",
     before = [filled(line, slots) for line in launch_file.before]
     if any("HOSTFILE=" in line for line in before):
         before += _SWEPT
-    asked = _chunk(site, count, tasks) if site.scheduler == "pbs" else _request(site, nodes, count)
+    asked = _chunk(launch_file, site, count, tasks) if site.scheduler == "pbs" else _request(site, nodes, count)
     form = _PBS if site.scheduler == "pbs" else _SLURM
     lines = "".join(line + "\n" for line in before)
-    return form.format(nodes=nodes, tasks=tasks, asked=asked, before=lines, launch=launch).encode()
+    return handed_on(form.format(nodes=nodes, tasks=tasks, asked=asked, before=lines, launch=launch).encode())
 
 
 def _gpus(site: Site, partition: str) -> int | None:
@@ -88,9 +89,11 @@ def _gpus(site: Site, partition: str) -> int | None:
     return min(counts) if counts else None
 
 
-def _chunk(site: Site, gpus: int, tasks: int) -> str:
-    """Return what a chunk of PBS has; where whole nodes are given, they have what they have."""
-    return "" if site.gpu_request.style == "whole-node" else f":ngpus={gpus}:mpiprocs={tasks}"
+def _chunk(launch_file: LaunchFile, site: Site, gpus: int, tasks: int) -> str:
+    """Return what a chunk of PBS has; where whole nodes are given, they have what they have, and Open MPI its slots."""
+    whole = site.gpu_request.style == "whole-node"
+    slots = f":mpiprocs={tasks}" if not whole or launch_file.when.maker == "openmpi" else ""
+    return slots if whole else f":ngpus={gpus}{slots}"
 
 
 def _request(site: Site, nodes: int, gpus: int) -> str:

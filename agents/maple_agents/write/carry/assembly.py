@@ -132,7 +132,7 @@ def _assembled(
     advice += shims.advice
     own = [] if home else _environment(plan, source)
     head = [*lines, *([b""] if shims.lines or own else []), *shims.lines, *own]
-    return apply(source, [*edits, *_headed(source, foreign, head)])
+    return launch_line.handed_on(apply(source, [*edits, *_headed(source, foreign, head)]))
 
 
 def _environment(plan: Plan, source: bytes) -> list[bytes]:

@@ -144,7 +144,7 @@ def _with_outer(foreign: Foreign, plan: Plan) -> Foreign:
             edits.append(Edit(Span(at, at), words.encode() + b" ", "launcher"))
     if not edits or foreign.site != plan.cluster.site.id:
         return foreign
-    return again(apply(foreign.source, edits), foreign) or foreign
+    return again(launch_line.handed_on(apply(foreign.source, edits)), foreign) or foreign
 
 
 def _mended(foreign: Foreign, cluster: Cluster, words: Words) -> Carried | None:

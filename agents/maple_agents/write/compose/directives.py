@@ -25,6 +25,7 @@ class Directive(NamedTuple):
 _PBS = {
     "job-name": "-N",
     "account": "-A",
+    "project": "-P",
     "queue": "-q",
     "array": "-J",
     "output": "-o",
@@ -108,7 +109,7 @@ def _of_slurm(plan: Plan) -> list[Directive]:
 
 
 def _of_pbs(plan: Plan) -> list[Directive]:
-    directives = [_name(plan, 15), *_of_slot(plan, "account"), *_place(plan)]
+    directives = [_name(plan, 15), *_charged(plan), *_place(plan)]
     directives += [Directive("select", _chunks(plan), "nodes"), *_of_environment(plan)]
     if not any(directive.option == "place" for directive in directives) and plan.layout.nodes > 1:
         directives.append(Directive("place", "scatter", "one chunk on each node"))
@@ -157,6 +158,13 @@ def _name(plan: Plan, most: int = 40) -> Directive:
 def _of_slot(plan: Plan, slot: str) -> list[Directive]:
     value = plan.text(slot)  # type: ignore[arg-type]
     return [Directive(slot, value, slot)] if value else []
+
+
+def _charged(plan: Plan) -> list[Directive]:
+    """Who pays: -A, or -P where that alone is what the site demands."""
+    wanted = [demand.options for demand in plan.cluster.site.demands if demand.slot == "account"]
+    option = "project" if wanted and all("account" not in options for options in wanted) else "account"
+    return [directive._replace(option=option) for directive in _of_slot(plan, "account")]
 
 
 def _place(plan: Plan) -> list[Directive]:
@@ -262,8 +270,9 @@ def _image(plan: Plan) -> list[Directive]:
 def _chunks(plan: Plan) -> str:
     """Return the chunks: nodes that are given whole come with all they have."""
     layout = plan.layout
-    if plan.cluster.site.gpu_request.style == "whole-node":
-        return str(layout.nodes)
+    if plan.cluster.site.gpu_request.style == "whole-node":  # the slots of Open MPI are the lines of the node file
+        slots = ":mpiprocs=%d" % layout.tasks_per_node if plan.launch.when.maker == "openmpi" else ""
+        return "%d%s" % (layout.nodes, slots)
     chunk = "%d:ngpus=%d:mpiprocs=%d" % (layout.nodes, layout.gpus_per_node, layout.tasks_per_node)
     cpus, memory = plan.said.number("cpus_per_node"), plan.said.text("memory")
     cpus = cpus or (plan.said.number("cpus_per_task") or 0) * layout.tasks_per_node

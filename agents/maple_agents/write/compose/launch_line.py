@@ -16,7 +16,9 @@ from maple_submit_filter.bash.nodes import AndOr, Assignment, Command, Param, Pi
 from maple_submit_filter.bash.parser import parse
 from maple_submit_filter.launchers.registry import AGENTS, registry
 
+from ...ask.sites.launch_templates import EXPORTS
 from ...base.slots import Refused
+from ...request.script.walk import simple_commands
 from ..values import Plan
 
 _PREPARES = frozenset((
@@ -30,6 +32,7 @@ _NAMED = re.compile(r"\b(apptainer|singularity|shifter|podman-hpc)\b")
 _GPUS = {"nvidia": b"--nv ", "amd": b"--rocm "}
 
 _SLOT = re.compile(r"(?<!\$)\{([a-z_.]+)\}")
+_EXPORTS = b" " + EXPORTS.encode()
 WIDTH = 90  # bytes, behind which a launch line goes on in the next line
 _NEXT = b" \\\n    "  # the line goes on below
 
@@ -84,6 +87,29 @@ def launch_words(plan: Plan) -> list[str]:
     exact = [option for option in meant if option.ranks_per_node == plan.layout.ranks_per_node]
     words = [option.words for option in exact or meant if option in exact or not option.ranks_per_node]
     return [" ".join([outer, *words]), inner]
+
+
+def handed_on(script: bytes) -> bytes:
+    """Return the script with `-x NAME` in place of the slot of each launch line, for every variable exported above it.
+
+    Open MPI starts its daemons over ssh where it was not built for the scheduler, and hands on nothing else.
+    """
+    while (at := script.find(_EXPORTS)) >= 0:
+        said = [b"-x " + name for name in _exported(script[:at])]
+        line = script[script.rfind(b"\n", 0, at) + 1 : at]
+        words = b"".join(b" " + word for word in said if word not in line)
+        script = script[:at] + words + script[at + len(_EXPORTS) :]
+    return script
+
+
+def _exported(script: bytes) -> list[bytes]:
+    """Return the names of the variables that a script exports, in order."""
+    commands = (each.command.words for each in simple_commands(script))
+    words = [
+        _text(word, script) for each in commands if each and _text(each[0], script) == b"export" for word in each[1:]
+    ]
+    names = (word.partition(b"=")[0] for word in words)
+    return list(dict.fromkeys(name for name in names if re.fullmatch(rb"[A-Za-z_]\w*", name)))
 
 
 def _rank_by_rank(inner: bytes, read: Program) -> bytes:

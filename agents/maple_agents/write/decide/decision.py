@@ -359,6 +359,7 @@ def _not_taken(plan: Plan) -> tuple[Name, ...]:
 _SLOT: Mapping[str, Name] = {
     "account": "account", "partition": "partition", "queue": "queue", "qos": "qos", "time": "walltime",
     "walltime": "walltime", "nodes": "nodes", "select": "nodes", "filesystems": "filesystems", "array": "array",
+    "project": "account",
 }  # fmt: skip
 # What every script of ours says in the site's own form, once its layout is known.
 _ALWAYS = frozenset(("ntasks", "ntasks-per-node", "gpus", "gpus-per-node", "gpus-per-task", "gres", "mpiprocs"))

@@ -16,7 +16,8 @@ from .. import rule
 
 # What of a Slurm request a PBS job would have to say, and with which settings.
 _IN_PBS = {
-    "nodes": ("select", "nodes"), "ntasks": ("select", "nodes"), "time": ("walltime",), "account": ("account",),
+    "nodes": ("select", "nodes"), "ntasks": ("select", "nodes"), "time": ("walltime",),
+    "account": ("account", "project"),
     "partition": ("queue",), "qos": ("queue",), "gpus": ("select", "ngpus"), "gpus-per-node": ("select", "ngpus"),
     "gres": ("select", "ngpus"), "mem": ("select", "mem"), "cpus-per-task": ("select", "ncpus"), "array": ("array",),
 }  # fmt: skip

@@ -11,7 +11,7 @@ from ..registry import PLAIN, Given, fix
 from .insertion import before_commands, newline
 
 _NAME = re.compile(r"[a-z][a-z-]*\Z")
-_LETTERS = {"queue": b"-q", "account": b"-A"}  # of qsub; resources stand behind -l
+_LETTERS = {"queue": b"-q", "account": b"-A", "project": b"-P"}  # of qsub; resources stand behind -l
 _RESOURCES = ("walltime",)  # that may be said beside a select
 
 
