@@ -8,6 +8,8 @@ import pytest
 from maple_agents.base.slots import Name, Origin, Slot, Slots
 from maple_agents.write.clusters import cluster
 from maple_agents.write.composition import make
+from maple_submit_filter.answer.decision import decide
+from maple_submit_filter.types.submission import Submission
 
 from tests.lab.reality import Observation
 from tests.pbs_lab import PAIR, PbsLab, PbsShape
@@ -41,7 +43,7 @@ def test_over_ssh_a_master_that_was_not_handed_on_is_lost(pbs_lab_of: Labs) -> N
 
 def test_more_ranks_than_lines_of_the_node_file_are_refused(pbs_lab_of: Labs) -> None:
     """As Open MPI 4.1.4 does: so the chunks of our scripts have as many mpiprocs as ranks."""
-    found = run(pbs_lab_of, True, LINE % HANDED, slots=1)
+    found = run(pbs_lab_of, True, LINE.replace("-np 4", "-np 6").replace("ppr:2", "ppr:3") % HANDED, slots=2)
     assert found.verdict == "broken" and "not enough slots" in found.stderr
 
 
@@ -65,3 +67,12 @@ def test_a_group_is_said_as_the_site_wants_it_and_slots_are_asked_for() -> None:
     script = made(paradigm="ddp", launcher="python")
     assert "#PBS -P gaa50000\n" in script and "#PBS -A" not in script
     assert "#PBS -l select=2:mpiprocs=8\n" in script and "mpirun -np 16 --map-by ppr:8:node" in script
+
+
+@pytest.mark.parametrize(("slots", "tasks"), [(1, None), (2, 4)])
+def test_a_host_that_a_file_names_once_has_nobody_knows_how_many_slots(slots: int, tasks: int | None) -> None:
+    """One by PBS, and as many as cores over ssh; named twice it has two by either way."""
+    script = (HEAD % slots + "mpirun -hostfile $PBS_NODEFILE python train.py\n").encode()
+    asked = Submission("pbs", (b"qsub", b"job.sh"), script, "file", b"job.sh", b"/work", 1000, {})
+    plan = decide(asked, cluster("aist-abci3").site, None).plan
+    assert plan is not None and [step.tasks for step in plan.steps] == [tasks]

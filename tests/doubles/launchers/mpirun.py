@@ -123,7 +123,7 @@ def mpi(name, argv):
             said[meaning] = value
         at += {None: 1, "two": 3, "environment": 3}.get(meaning, 2)
     os.environ["MAPLE_HANDED_ON"] = " ".join(said.get("handed", []))
-    slots = named(said) or allocated()
+    slots = named(said, kind) or allocated()
     plan = hydra(said, slots) if kind == "hydra" else openmpi(said, slots, argv)
     return plan, argv[at:], kind
 
@@ -151,19 +151,24 @@ def flag(word, kind):
     return word in known
 
 
-def named(said):
+CORES = 64  # of a host: its slots, where an Open MPI that is not built for the scheduler finds it once in a file (4.1.4)
+
+
+def named(said, kind):
     """Return the hosts that the line names itself."""
     if said.get("hosts"):
         return [(part.partition(":")[0], int(part.partition(":")[2] or 1)) for part in said["hosts"].split(",")]
     if said.get("file"):
-        found = {}
+        found, once = {}, set()
         with open(said["file"]) as file:
             for line in file:
                 words = line.split("#")[0].replace(":", " slots=").split()
                 if words:
-                    slots = next((word[6:] for word in words[1:] if word.startswith("slots=")), "1")
-                    found[words[0]] = found.get(words[0], 0) + int(slots)
-        return list(found.items())
+                    slots = next((word[6:] for word in words[1:] if word.startswith("slots=")), "")
+                    once = once - {words[0]} if slots or words[0] in found else {*once, words[0]}
+                    found[words[0]] = found.get(words[0], 0) + int(slots or 1)
+        alone = kind == "openmpi" and os.environ.get("MAPLE_TM") == "no"
+        return [(host, CORES if alone and host in once else count) for host, count in found.items()]
     return None
 
 
@@ -171,8 +176,8 @@ def openmpi(said, slots, argv):
     each = said.get("each")
     ppr = re.match(r"ppr:(\d+):(node|socket|numa|package)", said.get("map", ""))
     each = int(each) if each else int(ppr.group(1)) if ppr else None
-    if each:  # Open MPI 4.1.4: never more on a host than its file has slots for it
-        slots = [(host, min(each, count) if said.get("file") else each) for host, count in slots]
+    if each:  # Open MPI 4.1.4: never more on a host than a file has slots for it, which says more of it than its name
+        slots = [(host, min(each, count) if said.get("file") and count > 1 else each) for host, count in slots]
     total = sum(count for _, count in slots)
     wanted = int(said.get("count") or total)
     if (

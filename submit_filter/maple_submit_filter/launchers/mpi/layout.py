@@ -93,10 +93,20 @@ def _openmpi(link: Link, hosts: List[Host]) -> Optional[Layout]:
     if in_turn and total_said and count is not None:
         return _dealt(hosts, count)
     room = [each if each else host.slots for host in hosts]
+    if not each and _by_cores(link, hosts):
+        return None
     whole = sum(room)
     if total_said and count is not None and count > whole:
         return None  # refused, or oversubscribed, by version and settings
     return _filled(hosts, room, count if total_said else whole)
+
+
+def _by_cores(link: Link, hosts: List[Host]) -> bool:
+    """Return whether a host stands once in a file without a word of slots: it has one where Open MPI was built for the
+    scheduler, and else as many as cores (4.1.4, run).
+    """
+    named = link.option(*FILES) is not None and link.option(*LISTS) is None
+    return named and len(hosts) > 1 and any(host.slots == 1 and not host.said for host in hosts)
 
 
 def _policy(link: Link, name: str) -> bytes:
