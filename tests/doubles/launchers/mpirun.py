@@ -151,7 +151,7 @@ def flag(word, kind):
     return word in known
 
 
-CORES = 64  # of a host: its slots, where an Open MPI that is not built for the scheduler finds it once in a file (4.1.4)
+CORES = 64  # of a host: its slots, where an Open MPI not built for the scheduler finds it once in a file (4.1.4)
 
 
 def named(said, kind):
