@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -108,3 +109,13 @@ def test_a_draft_is_a_site_that_scripts_are_held_to(lab_of, tmp_path: Path, scri
     told = json.loads(said.stdout)
     assert {one["code"] for one in told["findings"] if one["proven"]} == expected, told["findings"]
     assert told["site"] == "drafted"
+
+
+def test_what_only_a_person_knows_stands_ready_to_be_filled_in(lab_of) -> None:
+    """With its # taken away it is a site file without mistakes, as it is before."""
+    drafted = lab_of(GPU4).run([MAPLE, "site", "init"], timeout=60).stdout
+    filled = parse(re.sub(r"(?m)^#(?=\S)", "", drafted).encode(), "draft")
+    before = parse(drafted.encode(), "draft")
+    assert not before.demand and before.gpu_request is None
+    assert set(filled.demand) == {"account"} and filled.gpu_request is not None and filled.network is not None
+    assert filled.sources["site"].kind == "center"

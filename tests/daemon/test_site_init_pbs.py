@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,14 @@ def test_nodes_queues_and_server_are_as_they_are_said(pbs_first: Recorded, tmp_p
     assert file.node[gpu].cores is None and "ncpus = 64" in file.node[gpu].says  # threads or cores: not told
     assert file.node["cpu"].gpus == 0
     assert file.scheduler.node_kinds_complete and not file.scheduler.partitions_complete
+
+
+def test_what_only_a_person_knows_stands_ready_to_be_filled_in(pbs_first: Recorded, tmp_path: Path) -> None:
+    """With its # taken away it is a site file without mistakes; unfilled it proves nothing."""
+    _, text = drafted(cluster(pbs_first), tmp_path)
+    filled = parse(re.sub(r"(?m)^#(?=\S)", "", text).encode(), "ours.toml")
+    assert set(filled.demand) == {"account", "filesystems"} and filled.gpu_request is not None
+    assert {one.effect for one in filled.demand.values()} == {"unknown"}
 
 
 def test_queues_have_their_limits_and_their_nodes(pbs_first: Recorded, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Union
 
+from . import draft_blanks
 from .draft_kinds import Kind, kinds_of
 from .draft_values import Machine, Place, System, shown
 
@@ -73,9 +74,9 @@ def text_of(system: System, here: Machine, site_id: str, today: datetime.date, s
         "    maple admin install --prefix /opt/maple --bin /opt/maple/bin --site %s --mode observe" % site_id,
         "or, where Maple is installed for it: maple site apply %s.toml --prefix /opt/maple" % site_id,
     ]
-    return file_of(
-        head, blocks, ["To be said by the administrator:", *("  - %s" % line for line in (*unknown, *_LEFT))]
-    )
+    end = ["To be said by the administrator:", *("  - %s" % line for line in (*unknown, *_LEFT))]
+    drafted = [".".join(block.path) for block in blocks]
+    return file_of(head, blocks, end) + "\n" + draft_blanks.text_of(system.scheduler, drafted, today)
 
 
 def _head(system: System, kinds: Sequence[Kind], site_id: str, today: datetime.date, unknown: Sequence[str]) -> Block:
@@ -124,7 +125,8 @@ def _detection(system: System, here: Machine) -> Iterator[Block]:
     if here.modules_name:
         sources.append(_HOST)
     if sources:
-        yield Block(("detection",), [*entries, Entry("source", sources)])
+        notes = [r"Names that no other site's hosts have prove it too: host_patterns = ['login\d+\.cluster(\..*)?']"]
+        yield Block(("detection",), [*entries, Entry("source", sources)], notes)
     if here.modules_name:
         name = [Entry("name", "LMOD_SYSTEM_NAME", "in the environment here"), Entry("value", here.modules_name)]
         yield Block(("detection", "variables"), [*name, Entry("source", [_HOST])], each=True)
@@ -200,7 +202,9 @@ def _of_host(here: Machine) -> Iterator[Block]:
         entries = [Entry("state", "present", launcher.path)]
         if launcher.implementation:
             entries.append(Entry("implementation", launcher.implementation, "what it says of itself"))
-        yield Block(("launcher", launcher.name), [*entries, Entry("source", [_HOST])])
+        of_mpi = launcher.name in ("mpiexec", "mpirun") and not launcher.implementation
+        notes = ['Whose is it? implementation = "Open MPI", "MPICH", "PALS" or "Intel MPI"'] if of_mpi else []
+        yield Block(("launcher", launcher.name), [*entries, Entry("source", [_HOST])], notes)
     if here.modules or here.pytorch:
         system = [Entry("system", here.modules, "in the environment here")] if here.modules else []
         yield Block(("modules",), [*system, Entry("source", [_HOST])])
