@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterable
+from typing import Iterable, List
 
 
 def alike(name: str, other: str) -> bool:
@@ -21,9 +21,19 @@ def alike(name: str, other: str) -> bool:
 
 
 def misspelt(name: str, other: str) -> bool:
-    """Return whether a name is another one with a slip in its letters; a100 is none of a10."""
-    letters = ("".join(sign for sign in word.lower() if not sign.isdigit()) for word in (name, other))
-    return alike(name, other) and next(letters) != next(letters)
+    """Return whether a name is another one with a slip in its letters.
+
+    Names of hardware are short and differ by a letter (h100 and a100, skx and skl): a letter for another is a slip in
+    words of five letters or more, one too many or too few in those of four.
+    """
+    apart = [(mine, theirs) for mine, theirs in zip(_words(name), _words(other)) if mine != theirs]
+    long = (max(len(mine), len(theirs)) >= 4 + (len(mine) == len(theirs)) for mine, theirs in apart)
+    return alike(name, other) and any(long)
+
+
+def _words(name: str) -> List[str]:
+    """Return the runs of letters in a name."""
+    return "".join(sign if sign.isalpha() else " " for sign in name.lower()).split()
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
