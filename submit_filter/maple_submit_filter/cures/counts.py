@@ -81,7 +81,7 @@ def changed(
                 return None
             made += restated
     links = [only] if only is not None else [link for step in plan.steps for link in step.links]
-    edits = tuple(dict.fromkeys(_on_lines(numbers, (was, becomes), links, plan, job, why)))
+    edits = tuple(dict.fromkeys(_on_lines(numbers, (was, becomes), links, plan, job, why, only is None)))
     if only is None:
         edits = tuple(dict.fromkeys((*edits, *_assigned(numbers, (was, becomes), plan, job, why))))
     made += Change(edits)
@@ -139,17 +139,27 @@ def _on_lines(
     plan: LaunchPlan,
     job: Job,
     why: str,
+    only_origin: bool,
 ) -> Iterator[Edit]:
     """Yield the edits of launch lines: of a sum only what stands in it as a number, for the rest follows."""
     for option in (option for link in links for option in link.options):
         kind, count = _OPTIONS.get(option.name, ""), number(option.value)
         if count not in numbers.get(kind, {}) or option.value_span is None:
             continue
+        if only_origin and _follows(option.value_span, plan, job.source):
+            continue
         total = _sum(option.value_span, plan, job.source) if kind == _ALL else None
         if total is None and option.value is not None and option.value.span() is not None:
             yield Edit(option.value_span, b"%d" % numbers[kind][count or 0], why)
         elif total is not None:
             yield from _within(total, counts, job.source, why)
+
+
+def _follows(span: Span, plan: LaunchPlan, source: bytes) -> bool:
+    """Return whether a value is a variable that is changed where it is set, as its name counts."""
+    name = _USE.fullmatch(source, span.start, span.end)
+    places = plan.assigned.get(name.group(1), ()) if name is not None and _COUNTS.fullmatch(name.group(1)) else ()
+    return len(places) == 1 and _SET.fullmatch(source, *places[0]) is not None
 
 
 def _within(total: Span, counts: Tuple[Counts, Counts], source: bytes, why: str) -> Iterator[Edit]:

@@ -1,6 +1,7 @@
 """deepspeed's runner: on this machine alone, or with --no_ssh once on every node of a hostfile.
 
-Its other ways to reach nodes (pdsh, openmpi, slurm ...) are not followed. Its options are compared with deepspeed
+Without it, it reaches the nodes of its hostfile by itself, and starts one agent on each, as pdsh does; its other ways
+(openmpi, slurm ...) are not followed. Its options are compared with deepspeed
 0.19.8: underscores only, and they may be shortened.
 """
 
@@ -9,15 +10,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, Mapping, Optional, Tuple
 
+from ..play.outputs import node_of
 from ..play.program_owner import PYTHON
-from ..play.scene import Agent, Scene, StepShape, Trail
+from ..play.scene import MOST_TASKS, Agent, Scene, StepShape, Trail
 from ..play.shell_state import Shell
 from ..types.launch_plan import Link
 from ..types.text import Text, number, plain
+from ..types.text import host as host_token
 from .devices import mask_of
 from .grammar import ARGPARSE, Table, followed, link_of, lost_value, read, table
 from .python_options import python_program
 from .record import AgentOptions, Launcher
+from .remote import arrived
 from .torchrun import empty_options, on_cpu, visible_devices
 
 if TYPE_CHECKING:
@@ -90,12 +94,46 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
         return
     hosts = _hosts(programs, link, shell)
     doubt = _doubt(link, hosts)
+    agent = _agent(link, shell, programs.scene, hosts, program)
+    agent = agent._replace(empty=agent.empty + lost_value(reading, trail))
+    nodes = _reached(link, hosts, trail) if doubt else None
+    if nodes and agent.workers is not None:
+        _on_each(programs, agent, nodes, program, shell, trail)
+        return
     if doubt:
         programs.scene.hidden = True
         trail = trail._replace(doubts=trail.doubts + (doubt,))
-    agent = _agent(link, shell, programs.scene, hosts, program)
-    agent = agent._replace(empty=agent.empty + lost_value(reading, trail))
     programs.agent(agent, program, shell, trail)
+
+
+def _reached(link: Link, hosts: Optional[List[Tuple[bytes, int]]], trail: Trail) -> Optional[List[int]]:
+    """Return the nodes on which one runner starts the ranks by its own means, None where that is not known."""
+    count = link.option("num-nodes")
+    if (
+        link.open
+        or not hosts
+        or trail.links[:-1]
+        or link.option("no-ssh", "include", "exclude", "launcher", "force-multi")
+    ):
+        return None
+    most = number(count.value) if count is not None else len(hosts)
+    nodes = [node_of(plain(host)) for host, _ in hosts[: most or 0]]
+    known = [node for node in nodes if node is not None]
+    alike = len(set(known)) == len(nodes) > 1 and len({slots for _, slots in hosts}) == 1
+    return known if alike and len(known) <= MOST_TASKS else None
+
+
+def _on_each(
+    programs: Starter, agent: Agent, nodes: List[int], program: List[Text], shell: Shell, trail: Trail
+) -> None:
+    """Record an agent on each node: the runner tells each its number, and the first node for the master."""
+    many = len(nodes)
+    programs.scene.shapes[trail.key] = (trail, StepShape(many, many, None, False, ""))
+    for rank, node in enumerate(nodes):
+        there = arrived(programs, shell, node, programs.scene.login, rank)
+        master = agent.master or plain(host_token(nodes[0]))
+        told = agent._replace(nnodes=(many, many), node_rank=rank, master=master, rankless=False)
+        programs.agent(told, program, there, trail)
 
 
 def _refused(programs: Starter, link: Link, shell: Shell) -> str:

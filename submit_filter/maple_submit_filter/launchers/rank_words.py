@@ -50,6 +50,13 @@ def takers(link: Link, site: Site) -> Tuple[str, ...]:
     return tuple(readings(list(link.argv), 1, makers_here(link.argv[0].raw, site, link.around)))
 
 
+def of_maker(own: str) -> Optional[RankWords]:
+    """Return what the mpiexec of a maker sets, None for one that is not known."""
+    from .mpi.layout import NAMES
+
+    return _words([NAMES[own]]) if own in NAMES else None
+
+
 def of_site(site: Site, link: Link) -> Optional[RankWords]:
     """Return what the site's own mpiexec sets, in place of a launcher; None where it is not known whose that is."""
     from .mpi.layout import NAMES

@@ -42,7 +42,7 @@ def ssh(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: 
     if node is None:
         _lose(programs, argv, trail, at)
         return
-    there = _arrive(programs, shell, node, programs.scene.login)
+    there = arrived(programs, shell, node, programs.scene.login)
     trail = _one_task(programs, trail, _link("ssh", argv, at + 1))
     command = argv[at + 1 :]
     if given is not None and _FROM_STDIN.fullmatch(b" ".join(text.raw for text in command)):
@@ -61,7 +61,7 @@ def tmrsh(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
     while at < len(argv) and argv[at].raw in (b"-n", b"-l"):
         at += 1 if argv[at].raw == b"-n" else 2
     trail = _one_task(programs, trail, _link("pbs_tmrsh", argv, at))
-    programs.execute(list(argv[at:]), _arrive(programs, shell, node, programs.scene.first), trail, given)
+    programs.execute(list(argv[at:]), arrived(programs, shell, node, programs.scene.first), trail, given)
 
 
 def _one_task(programs: Starter, trail: Trail, link: Link) -> Trail:
@@ -92,7 +92,7 @@ def pbsdsh(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, give
         shape = StepShape(sum(count > 0 for count in file or ()), len(lines), tuple(file or ()), False, "")
         programs.scene.shapes[trail.key] = (trail, shape)
     for task, (node, local) in enumerate(lines) if index is None else [(0, lines[index])]:
-        there = _arrive(programs, shell, node, programs.scene.first, task, local if index is None else 0)
+        there = arrived(programs, shell, node, programs.scene.first, task, local if index is None else 0)
         number_of_node = plain(b"%d" % node) if set(file or ()) == {1} else plain(token(b"vary", b"nodenum%d" % task))
         there.set(b"PBS_NODENUM", number_of_node, exported=True)
         programs.execute(list(argv[at:]), there, trail, given)
@@ -117,7 +117,7 @@ def _node(text: Text) -> Optional[int]:
     return node_of(text.slice(at + 1)) if at >= 0 else node_of(text)
 
 
-def _arrive(
+def arrived(
     programs: Starter, shell: Shell, node: int, variables: Mapping[bytes, Variable], task: int = 0, local: int = 0
 ) -> Shell:
     """Return a shell on the node that begins with *variables*; what the script had set is lost."""

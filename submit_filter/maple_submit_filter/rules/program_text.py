@@ -93,8 +93,19 @@ def in_called_file(plan: LaunchPlan, job: Job, option: Optional[Option], new: by
     """Return the line of a called script that gives an option a number, as it should be; () where no one line does."""
     if option is None or option.value_span is not None or option.value is None or not option.value.raw.isdigit():
         return ()
+    return _in_called(plan, job, option, rb"(%s)(?![\w.])" % option.value.raw, new)
+
+
+def drawn_in_called_file(plan: LaunchPlan, job: Job, option: Optional[Option], new: bytes) -> Tuple[FileLine, ...]:
+    """Return the line of a called script that draws an option's value in each task, with one value for all."""
+    if option is None or option.value_span is not None:
+        return ()
+    return _in_called(plan, job, option, rb"(\"?(?:\$\{?\w+\}?|\$\([^()\n]*\)|`[^`\n]*`)\"?)(?=\s|$)", new)
+
+
+def _in_called(plan: LaunchPlan, job: Job, option: Option, value: bytes, new: bytes) -> Tuple[FileLine, ...]:
     name = rb"[-_]".join(map(re.escape, option.spelling.split(b"=")[0].lstrip(b"-").replace(b"_", b"-").split(b"-")))
-    spelled = re.compile(rb"(?<!\S)--?%s[= \t]+(%s)(?![\w.])" % (name, option.value.raw))
+    spelled = re.compile(rb"(?<!\S)--?%s[= \t]+%s" % (name, value))
     places = [(file, text, match) for file, text in files_read(plan, job, b".sh") for match in spelled.finditer(text)]
     return tuple(
         line_of_file(file, text, Span(*match.span(1)), new) for file, text, match in places[:1] if not places[1:]

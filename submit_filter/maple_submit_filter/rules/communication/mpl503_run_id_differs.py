@@ -13,6 +13,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
 from .. import rule
+from ..program_text import drawn_in_called_file
 
 
 @rule("MPL503", "each node gives the rendezvous another id")
@@ -27,10 +28,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == breach_kinds.RUN_ID_DIFFERS:
-                yield _finding(step, breach, job, site)
+                yield _finding(step, breach, plan, job, site)
 
 
-def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
+def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     run_id = breach.texts.get("run-id")
     ways = replacements(run_id, (job_id(site), b"'\"" + job_id(site) + b"\"'"), "MPL503", job.source)
     fixes = tuple(Fix(tuple(edits), Safety.SAFE, "use the job id as the rendezvous id") for edits in ways)
@@ -41,5 +42,6 @@ def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
         at,
         True,
         fixes=fixes,
+        elsewhere=() if fixes else drawn_in_called_file(plan, job, step.links[-1].option("rdzv-id"), job_id(site)),
         help="use one id on all nodes, for example the job id",
     )

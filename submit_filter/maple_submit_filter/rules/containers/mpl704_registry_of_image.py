@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Iterator, Optional, Tuple
 
-from ...cures.option_edits import restate
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -21,6 +20,7 @@ _HOST = (
     rb"(?![^ \t\n\"']*(?:#|\.(?:sqsh|sif|img)\b))"
 )
 _NAMED = re.compile(_HOST)
+_OF_JOB = re.compile(rb"(?m)^#SBATCH[ \t]+--container-image[ =]([^\s\"']+)")
 _IMPORTED = re.compile(rb"(?m)^(?![ \t]*#)[^#\n]*?\benroot[ \t]+import[ \t][^\n]*?(docker://[^ \t\n\"']+)")
 
 
@@ -34,23 +34,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   Docker Hub is asked for an image of that whole name, has none, and the import fails with 401 or 404. Maple
            only shows the change, for a site may import images another way.
     """
-    setting = job.settings.get(_OPTION)
-    if setting is not None and _NAMED.match(setting.value):
-        made = restate(job, setting, _told_apart(setting.value), CODE)
-        fixes = (made.fix(Safety.ASK, "a # behind the registry"),) if made is not None else ()
-        yield _finding(setting.value, setting.origin.span, fixes)
     for step in plan.steps:
         for option in step.links[0].options if step.links and step.links[0].name == "srun" else ():
             value = option.value.raw if option.name == _OPTION and option.value is not None else b""
             if _NAMED.match(value):
                 yield _finding(value, option.value_span or step.span, _in_text(value, job.source))
-    for match in _IMPORTED.finditer(job.source) if b"enroot" in job.source else ():
-        if _NAMED.match(match.group(1)):
-            yield _finding(match.group(1), Span(*match.span(1)), _in_text(match.group(1), job.source))
-
-
-def _told_apart(name: bytes) -> bytes:
-    return _NAMED.sub(rb"\1#", name, count=1)
+    for form in (_IMPORTED, _OF_JOB):
+        for match in form.finditer(job.source):
+            if _NAMED.match(match.group(1)):
+                yield _finding(match.group(1), Span(*match.span(1)), _in_text(match.group(1), job.source))
 
 
 def _in_text(name: bytes, source: bytes) -> Tuple[Fix, ...]:

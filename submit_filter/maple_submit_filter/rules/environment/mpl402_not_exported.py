@@ -168,6 +168,8 @@ def _handed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job)
         return (Fix((Edit(here, b" --export=ALL", "MPL402"),), Safety.ASK, "pass the environment on"),)
     if why == NOT_BY_SRUN:
         return _in_list(names, step, job)
+    if why == NOT_BY_X:
+        return _by_x(names, step, job)
     listed = next(
         (link.option("envlist", "genvlist") for link in step.links if link.option("envlist", "genvlist")), None
     )
@@ -200,6 +202,18 @@ def _here(names: Tuple[bytes, ...], step: Step, job: Job) -> Tuple[Fix, ...]:
     later = [match.start(1) + at for at, name in used if name not in names]
     edits = [Edit(span, b'"', "MPL402") for span in quotes] + [Edit(Span(at, at), b"\\", "MPL402") for at in later]
     return (Fix(tuple(edits), Safety.SAFE, "this shell expands %s" % _listed(names)),)
+
+
+_MPIRUN = re.compile(rb"(?:\S*\bmpi(?:run|exec)|\$\((?:which|command -v|type -P)[ \t]+mpi(?:run|exec)\))(?=\s)")
+
+
+def _by_x(names: Tuple[bytes, ...], step: Step, job: Job) -> Tuple[Fix, ...]:
+    """Name the variables behind mpirun, whichever way it is called."""
+    match = _MPIRUN.search(job.source, step.span.start, step.span.end)
+    if match is None:
+        return ()
+    words = b"".join(b" -x " + name for name in names)
+    return (Fix((Edit(Span(match.end(), match.end()), words, "MPL402"),), Safety.ASK, "pass on " + _listed(names)),)
 
 
 def _in_list(names: Tuple[bytes, ...], step: Step, job: Job) -> Tuple[Fix, ...]:

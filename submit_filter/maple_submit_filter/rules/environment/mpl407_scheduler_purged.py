@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Optional
+from typing import Iterator
 
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
@@ -11,6 +11,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
+from .shell_errors import ends_at_errors
 
 _PURGE = re.compile(rb"(?m)^[ \t]*(?:module[ \t]+(?:-\w+[ \t]+)?purge|ml[ \t]+purge)\b")
 _LOAD = re.compile(rb"(?m)^[ \t]*(?:module[ \t]+(?:load|add|swap|restore|reset|use)|ml)\b([^#\n]*)")
@@ -25,9 +26,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """Where Slurm itself is a module, `module purge` takes srun and scontrol away until it is loaded again.
 
     Wrong: module purge; module load gpu ... srun python train.py, on Expanse
-    Right: module purge; module load slurm gpu ... srun python train.py
-    Why:   bash says: srun: command not found. Maple asks first: another module may bring Slurm with it, or a profile
-           have put srun on PATH.
+    Right: module purge; module load slurm; module load gpu ... srun python train.py
+    Why:   bash says: srun: command not found. Where another module brings Slurm, or a profile has put srun on PATH,
+           loading it again changes nothing, so Maple does it unasked, unless `set -e` could end the script for it.
     """
     module = site.scheduler_module.encode()
     if not module or b"purge" not in job.source:
@@ -44,17 +45,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         rb"=[^#\n]*(?<![\w/.-])%s(?![\w.-])" % re.escape(module), job.source
     ):
         return
-    edit = _loaded(job.source, last.end(), used[0], module)
+    unknown = any(b"$" in loaded for loaded in _LOAD.findall(between))  # which may bring Slurm
+    edit = Edit(Span(last.end(), last.end()), b"; module load " + module, "MPL407")
     says = "%s is a module here: after this, srun is not found" % module.decode()
-    fix = Fix((edit,), Safety.ASK, "load %s again" % module.decode())
-    yield Finding("MPL407", says, Span(last.start(), last.end()), fixes=(fix,), site_fact="modules")
-
-
-def _loaded(source: bytes, start: int, end: int, module: bytes) -> Edit:
-    """Return the edit that loads the module: with those that are loaded next, else on the line of the purge."""
-    match: Optional[re.Match[bytes]] = re.compile(rb"(?m)^[ \t]*module[ \t]+(?:load|add)(?=[ \t])").search(
-        source, start, end
+    fix = Fix(
+        (edit,), Safety.ASK, "load %s again" % module.decode(), harmless=not unknown and not ends_at_errors(job.source)
     )
-    if match is not None:
-        return Edit(Span(match.end(), match.end()), b" " + module, "MPL407")
-    return Edit(Span(start, start), b" && module load " + module, "MPL407")
+    yield Finding("MPL407", says, Span(last.start(), last.end()), fixes=(fix,), site_fact="modules")

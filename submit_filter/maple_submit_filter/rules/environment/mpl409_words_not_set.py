@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Dict, Iterator, Optional, Tuple
 
-from ...launchers.rank_words import rank_words
+from ...launchers.rank_words import of_maker, rank_words
 from ...launchers.record import RankWords
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
@@ -55,7 +55,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not scripts and not any(word in job.source for word in (b"_RANK", b"RANKID")):
         return
     step = plan.steps[0]
-    words = rank_words(step.links[:1], site, job.source)
+    words = rank_words(step.links[:1], site, job.source) or of_maker(name)
     match = _first(job.source, name)
     if match is not None:
         yield _finding(match, name, words, job.source)

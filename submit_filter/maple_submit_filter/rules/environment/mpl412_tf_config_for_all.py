@@ -14,7 +14,9 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 
-_INDEX = re.compile(rb"(\\?\")index\1[ ]?:[ ]?(\d{1,4})(?![\w.])")
+_INDEX = re.compile(
+    rb"(\\?\")index\1[ ]?:[ ]?(\d{1,4}|\$\{?(?:SLURM_PROCID|SLURM_NODEID|PMI_RANK|OMPI_COMM_WORLD_RANK)\}?)(?![\w.])"
+)
 
 
 @rule("MPL412", "every task gets the same index in TF_CONFIG")
@@ -34,7 +36,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         spoken = b"TF_CONFIG" in job.source[step.span.start : step.span.end]
         if step.tasks and step.tasks > 1 and not step.maybe and not spoken and places[0].start < step.span.start:
             fix = _in_task(step, match, site, job.source)
-            says = "all %d tasks are told that they are worker %d" % (step.tasks, int(match.group(2)))
+            number = match.group(2) if match.group(2).isdigit() else b"0"  # what the batch shell has
+            says = "all %d tasks are told that they are worker %d" % (step.tasks, int(number))
             yield Finding("MPL412", says, Span(*match.span()), fixes=(fix,) if fix is not None else (),
                           help="make TF_CONFIG in each task, with its own number")  # fmt: skip
             return
@@ -43,9 +46,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _in_task(step: Step, match: "re.Match[bytes]", site: Site, source: bytes) -> Optional[Fix]:
     """Put each task's own number in, in front of the program."""
     words = rank_words(step.links, site, source)
-    if words is None or not words.rank or match.group(1) != b'"':
+    if words is None or not words.rank:
         return None
-    old = match.group().replace(b'"', b'\\"')
-    new = old[: len(old) - len(match.group(2))] + b"$" + words.rank
+    head = match.group()[: match.start(2) - match.start()].replace(b"\\", b"").replace(b'"', b'\\"')
+    old = head + (match.group(2) if match.group(2).isdigit() else b"0")
+    new = head + b"$" + words.rank
     edits = exec_in_task(source, step, (b'TF_CONFIG="${TF_CONFIG/%s/%s}"' % (old, new),), "MPL412")
     return Fix(tuple(edits), Safety.ASK, "each task puts its own number in") if edits else None

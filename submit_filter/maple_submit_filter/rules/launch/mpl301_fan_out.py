@@ -10,7 +10,7 @@ from ...launchers.rank_words import takers
 from ...launchers.registry import OUTER
 from ...plan import breach_kinds
 from ...site.facts import Site
-from ...types.edits import Fix, Safety
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Link, Step
@@ -30,6 +30,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            Where the tasks fill the GPUs of a node and the workers of one do not, Maple asks first.
     """
     for step in plan.steps:
+        yield from _several_runners(step)
         for breach in step.breaches:
             most, twice = breach.numbers.get("most on a node"), breach.numbers.get("together")
             together = (
@@ -38,6 +39,24 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             if together and together > 1 and step.links:
                 yield _finding(step, breach, together, plan, job, site)
                 break
+
+
+def _several_runners(step: Step) -> Iterator[Finding]:
+    """Yield that a runner which reaches all nodes of its hostfile is started on more than one of them."""
+    outer, inner = (step.links[0], step.links[-1]) if len(step.links) == 2 else (None, None)
+    if outer is None or inner is None or (outer.name, inner.name) != ("srun", "deepspeed") or step.maybe:
+        return
+    alone = inner.option("hostfile") is None or inner.option("no-ssh", "launcher", "node-rank") is not None
+    if alone or inner.open or (step.tasks or 1) < 2 or step.breaches:
+        return
+    says = "deepspeed reaches the nodes of its hostfile itself, and srun would start it %d times" % (step.tasks or 0)
+    ends = inner.name_span.start if inner.name_span is not None else None
+    begins = outer.name_span.start if outer.name_span is not None else None
+    fixes: List[Fix] = []
+    if begins is not None and ends is not None and begins < ends:
+        fixes.append(Fix((Edit(Span(begins, ends), b"", "MPL301"),), Safety.ASK, "start it once, in the batch shell"))
+    yield Finding("MPL301", says, outer.name_span, fixes=tuple(fixes),
+                  help="start it without srun, or with --no_ssh and --node_rank")  # fmt: skip
 
 
 def _finding(step: Step, breach: Breach, together: int, plan: LaunchPlan, job: Job, site: Site) -> Finding:

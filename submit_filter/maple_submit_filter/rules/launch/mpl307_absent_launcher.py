@@ -43,12 +43,31 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         inside = next((link for link in step.links if link.name == "srun" and IMAGE in link.around), None)
         if inside is not None and not step.maybe:
             says, at = "srun is looked for in the image, and few images have it", inside.name_span or step.span
-            yield Finding("MPL307", says, at, help="srun in front, and the container behind it")
+            fixes = _out_of_image(step, inside, job)
+            yield Finding("MPL307", says, at, fixes=fixes, help="srun in front, and the container behind it")
         for index, link in enumerate(step.links):
             fact = said_of(link, site)
             if fact is not None and fact.state == "absent":
                 yield _finding(step, index, link, fact, plan, job, site)
     yield from _of_other_schedulers(plan, job, site)
+
+
+_INSIDE = re.compile(rb"(?<=[\"' \t;&|])(srun(?:[ \t]+-[^\s\"']+)*[ \t]+)")
+_OF_JOB = re.compile(rb"(?m)^#SBATCH[ \t]+--container-(?:image|mounts|workdir|name|writable)\b")
+_RUNS_IMAGE = (b"apptainer", b"singularity", b"shifter", b"podman-hpc")
+
+
+def _out_of_image(step: Step, srun: Link, job: Job) -> Tuple[Fix, ...]:
+    """Start the container by srun, in place of srun in the container; or take the job's own container away."""
+    of_job = [match.start() for match in _OF_JOB.finditer(job.source)]
+    if of_job and srun.option("container-image") is not None:
+        edits = tuple(Edit(Span(start, start), b"#", "MPL307") for start in of_job)
+        return (Fix(edits, Safety.ASK, "the batch script itself outside the image"),)
+    at, inside = step.span.start, _INSIDE.search(job.source, step.span.start, step.span.end)
+    if inside is None or job.source[at : step.span.end].split(None, 1)[0] not in _RUNS_IMAGE or inside.start(1) == at:
+        return ()
+    moved = Edit(Span(at, at), inside.group(1), "MPL307"), Edit(Span(*inside.span(1)), b"", "MPL307")
+    return (Fix(moved, Safety.ASK, "srun in front, and the container behind it"),)
 
 
 def _of_other_schedulers(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:

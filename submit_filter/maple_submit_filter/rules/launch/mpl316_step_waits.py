@@ -19,6 +19,9 @@ _NARROWER = (
 )  # fmt: skip
 
 
+_SHARES = ("overlap", "exact", "exclusive", "gpus", "gpus-per-node", "gpus-per-task", "gres")
+
+
 @rule("MPL316", "a step waits until one in the background ends", "slurm")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """A step has all CPUs and GPUs of its nodes for itself until it ends (srun(1), since Slurm 20.11).
@@ -33,7 +36,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if b"OVERLAP" in job.source:
         return
-    for held, step in _waiting(plan):
+    for held, step in (*_waiting(plan), *_on_one_node(plan, job)):
         says = "this step gets the job's CPUs and GPUs when the one in the background on line %d ends" % held.line
         fix = _beside(held)
         yield Finding("MPL316", says, step.span, fixes=(fix,) if fix is not None else (),
@@ -55,6 +58,33 @@ def _waiting(plan: LaunchPlan) -> List[Tuple[Step, Step]]:
         if _has_all(step, plan):
             all_nodes[step.phase] = step
     return waiting[::-1]
+
+
+def _on_one_node(plan: LaunchPlan, job: Job) -> List[Tuple[Step, Step]]:
+    """Return steps in the background that block, each with a later one for the same one node, which has its GPUs."""
+    out: List[Tuple[Step, Step]] = []
+    takes = any(name in job.settings for name in ("gpus-per-node", "gres", "gpus"))
+    for index, held in enumerate(plan.steps if takes else ()):
+        node = _only_node(held)
+        if (
+            not held.background
+            or held.maybe
+            or not node
+            or b"--block" not in job.source[held.span.start : held.span.end]
+        ):
+            continue
+        later = (step for step in plan.steps[index + 1 :] if _only_node(step) == node and not step.background)
+        out += [(held, step) for step in later][:1]
+    return out
+
+
+def _only_node(step: Step) -> bytes:
+    """Return the one node that a step of srun names, b"" where it takes less than all of it, or another is named."""
+    first = step.links[0] if step.links else None
+    if first is None or first.name != "srun" or first.open or step.nodes != 1 or first.option(*_SHARES) is not None:
+        return b""
+    named = first.option("nodelist")
+    return named.value.raw if named is not None and named.value is not None and named.value.known else b""
 
 
 def _beside(held: Step) -> Optional[Fix]:

@@ -17,7 +17,7 @@ from ..program_text import Named, is_rank, named_values, parallel_parts, place_o
 
 # What the last part of an option's name counts, as Lightning, NeMo, JAX's examples and Megatron-LM spell it.
 _NODES = ("num_nodes", "n_nodes")
-_WORLD = ("num_processes", "n_processes", "num_procs", "nprocs", "num_ranks", "world_size")
+_WORLD = ("num_processes", "n_processes", "process_count", "num_procs", "nprocs", "n_procs", "num_ranks", "world_size")
 _EACH = ("gpus_per_node", "num_gpus_per_node", "n_gpus_per_node", "procs_per_node", "local_world_size")
 
 _SERVE = re.compile(rb"(?m)^(?![ \t]*#)[^\n]*\bvllm(?:[ \t]+serve|\.entrypoints)\b(?:[^\n\\]|\\\n|\\.)*")

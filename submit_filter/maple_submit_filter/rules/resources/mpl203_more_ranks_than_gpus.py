@@ -16,7 +16,8 @@ from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import FileLine, Finding, counted
 from ...types.job import Job
-from ...types.launch_plan import Breach, LaunchPlan, Option, Step
+from ...types.launch_plan import Breach, LaunchPlan, Link, Option, Step
+from ...types.text import number
 from .. import rule
 from ..limits import gpu_count
 from ..program_text import files_read, in_called_file, line_of_file
@@ -35,7 +36,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            size. Unasked it only restates a --gpus that is one node's worth, where as many ranks start on each node of
            several: whole nodes give no more than that.
     """
-    yield from _slots(plan, job) if b"slots=" in job.source and b"deepspeed" in job.source else ()
+    proven = any(breach.kind == breach_kinds.GPUS_NODE for step in plan.steps for breach in step.breaches)
+    yield from _slots(plan, job) if b"slots=" in job.source and b"deepspeed" in job.source and not proven else ()
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == breach_kinds.GPUS_NODE or (
@@ -129,7 +131,7 @@ def _as_many(job: Job, ranks: int) -> Optional[Fix]:
 
 def _more_on_a_node(job: Job, wanted: int) -> Tuple[Fix, ...]:
     """Request so many GPUs on each node, where a number of them is said for a node or a chunk."""
-    for name in ("gpus-per-node", "gres", "ngpus", "select"):
+    for name in ("gpus-per-node", "gres", "gpus-per-task", "ngpus", "select"):
         setting = job.settings.get(name)
         if setting is None:
             continue
@@ -155,7 +157,8 @@ def _local_words(plan: LaunchPlan, step: Step, job: Job, site: Site) -> Tuple[Fi
         at = job.source.find(words.rank, span.start, span.end)
         if at >= 0:
             edit = Edit(Span(at, at + len(words.rank)), words.local, "MPL203")
-            return (Fix((edit,), Safety.ASK, "LOCAL_RANK=$%s" % words.local.decode()),)
+            # A program that takes its device modulo their number takes the same one.
+            return (Fix((edit,), Safety.ASK, "LOCAL_RANK=$%s" % words.local.decode(), harmless=True),)
     return ()
 
 
@@ -176,6 +179,17 @@ def _fewer_on_each(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Tu
     return tuple(fewer_on_a_node(workers, gpus, plan, job, "MPL203", says)) if gpus and step.nodes else ()
 
 
+def _as_seen(step: Step, workers: int, seen: int, plan: LaunchPlan, job: Job) -> Tuple[Fix, ...]:
+    """Start a rank for each device, where so many ranks a node are said for the launcher."""
+    from ...cures.counts import fewer_on_a_node  # few submissions need it
+
+    says = "start %s per node" % counted(seen, "rank")
+    fixes = tuple(fewer_on_a_node(workers, seen, plan, job, "MPL203", says)) if seen and step.nodes else ()
+    option = step.links[0].option("ppn", "npernode", "N") if step.links else None
+    edits = change(option, b"%d" % seen, "MPL203") if not fixes and number(option.value if option else None) else None
+    return fixes or ((Fix(tuple(edits), Safety.ASK, says),) if edits else ())
+
+
 def _unhidden(plan: LaunchPlan, job: Job, workers: int) -> Tuple[Fix, ...]:
     """Show the ranks of a node a device each, where the script hides all but fewer."""
     counts = {kind.gpus for kind in plan.allocation.node_kinds}
@@ -194,7 +208,7 @@ def _fewer_seen(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Findi
     workers, seen = (breach.numbers[name] or 0 for name in ("workers", "visible"))
     says = "%d ranks run on each node, and see %d GPU%s there" % (workers, seen, "s"[: seen != 1])
     fixes = _unhidden(plan, job, workers) or on_all_hosts(step, plan, job.source, "MPL203")
-    fixes = fixes or _more_on_a_node(job, workers)
+    fixes = fixes or _more_on_a_node(job, workers) or _as_seen(step, workers, seen, plan, job)
     return Finding("MPL203", says, step.span, fixes=fixes, help="request a GPU for each rank, or start fewer ranks")
 
 
@@ -213,10 +227,12 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     link = step.links[-1]
     option = link.option(_OPTION[link.name]) if link.name in _OPTION else None
     at = (option.value_span or option.span if option is not None else None) or link.name_span
-    fix = _fewer(step, option, most or 0)
+    fix = _fewer(step, option, most or 0) or _fewer_slots(link, workers or 0, most or 0, job.source)
     fixes = tuple(fewer_on_a_node(workers or 0, most or 0, plan, job, "MPL203", fix.says)) if fix else ()
     if fix and breach.kind == breach_kinds.GPUS_VISIBLE:
-        fixes = (*(fixes or (fix,)), *_more_on_a_node(job, workers or 0))
+        more = _more_on_a_node(job, workers or 0)
+        alone = "gpus-per-task" in job.settings and step.tasks_per_node == 1  # the one task starts all ranks
+        fixes = (*more, *(fixes or (fix,))) if alone else (*(fixes or (fix,)), *more)
     there = in_called_file(plan, job, option, b"%d" % _count(step, option, most or 0)) if most else ()
     masked = _masked_elsewhere(plan, job, workers or 0) if breach.kind == breach_kinds.GPUS_VISIBLE else ()
     shown = _shown(step, plan, workers or 0) if masked else ()
@@ -256,6 +272,15 @@ def _shown(step: Step, plan: LaunchPlan, workers: int) -> Tuple[Fix, ...]:
 def _count(step: Step, option: Optional[Option], most: int) -> int:
     """Return what the option says where so many ranks start on each node."""
     return most * (step.nodes or 1) if option is not None and option.name == "num-processes" else most
+
+
+def _fewer_slots(link: Link, workers: int, most: int, source: bytes) -> Optional[Fix]:
+    """Write fewer slots of each host where the script makes the host file."""
+    if link.option("hostfile") is None or not most:
+        return None
+    places = [Span(*match.span(1)) for match in re.finditer(rb"\bslots=(%d)(?!\d)" % workers, source)]
+    edits = tuple(Edit(place, b"%d" % most, "MPL203") for place in places)
+    return Fix(edits, Safety.ASK, "slots=%d for each node" % most) if edits else None
 
 
 def _fewer(step: Step, option: Optional[Option], most: int) -> Optional[Fix]:

@@ -23,6 +23,9 @@ _HELP = "write it on every node (srun --ntasks-per-node=1), or to a shared folde
 _USED = re.compile(rb"(?:^|[\s=:,'\"])(%s/[\w./-]+)" % _ON_NODE)
 
 
+_HOST_FILES = ("hostfile", "machinefile", "f")
+
+
 @rule("MPL604", "a file that one node alone has")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """The batch script runs on the first node; what it writes to /tmp or a local disk is not there on the others.
@@ -61,9 +64,19 @@ def _used(step: Step, folders: Dict[bytes, bytes], source: bytes) -> List[Tuple[
     """Return the paths of a node's own disk that a launch line names, and where."""
     spans = step.program_spans or (None,) * len(step.program)
     named = [(match.group(1), span) for word, span in zip(step.program, spans) for match in _USED.finditer(word)]
-    line = source[step.span.start : step.span.end]
+    line = _without_host_files(step, source)
     written = [(path, None) for name, path in folders.items() if re.search(rb"\$\{?%s\b" % re.escape(name), line)]
     return named + written + [(match.group(1), None) for match in _USED.finditer(line)]
+
+
+def _without_host_files(step: Step, source: bytes) -> bytes:
+    """Return a launch line without the files of hosts that its launcher reads itself, on the first node."""
+    line = bytearray(source[step.span.start : step.span.end])
+    for option in (option for link in step.links for option in link.options if option.name in _HOST_FILES):
+        if option.span is not None and step.span.start <= option.span.start and option.span.end <= step.span.end:
+            start, end = option.span.start - step.span.start, option.span.end - step.span.start
+            line[start:end] = b" " * (end - start)
+    return bytes(line)
 
 
 def _is_written_here(path: bytes, folders: Dict[bytes, bytes], source: bytes, before: int) -> bool:
