@@ -24,14 +24,15 @@ static bool is_listed(const struct slice *token) {
     return false;
 }
 
-/* A number with at most one letter before and one behind (`-N2`, `16G`), or a letter. */
+/* A number with at most one letter before and one behind (`-N2`, `16G`), or a letter. Two letters are a program's name. */
 static bool is_number(const struct slice *token) {
     struct slice word = *token;
     while (begins(&word, "-")) word = after(&word, 1);
-    if (word.size > 0 && isalpha(word.at[0])) word = after(&word, 1);
-    if (word.size > 0 && isalpha(word.at[word.size - 1])) word.size--;
+    if (word.size < 2) return word.size == 0 || isalnum(word.at[0]);
+    if (isalpha(word.at[0])) word = after(&word, 1);
+    if (!isdigit(word.at[0])) return false;
     while (word.size > 0 && isdigit(word.at[0])) word = after(&word, 1);
-    return word.size == 0;
+    return word.size == 0 || (word.size == 1 && isalpha(word.at[0]));
 }
 
 /* Take the next word or sign; no bytes: there is none. */
