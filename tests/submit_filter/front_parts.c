@@ -14,6 +14,7 @@
 #undef main
 #include "mentions.c"
 #include "source.c"
+#include "terminal.c"
 
 enum { FIELDS = 4 };
 static const struct submission ASKED = {.nonce = "nonce of a test", .hash = "hash of a test"};
@@ -29,11 +30,11 @@ static bool bounded(const struct slice *was, const struct slice *is) {
     return script_is_bounded(&script, is, hash);
 }
 
-static bool goes(const char *variable, const struct slice *script) {
+static int goes(const char *variable, const struct slice *script) {
     const struct buffer text = {(unsigned char *)(uintptr_t)script->at, script->size, script->size, false};
     memset(grams, 0, sizeof grams);
     note_script(&text);
-    return travels(variable, &text) == 1;
+    return travels(variable, &text);
 }
 
 static void print_change(const struct change *change) {
@@ -67,6 +68,24 @@ static bool word_is_bounded(const char *was, const char *is) {
     return words_are_bounded(words, changed);
 }
 
+/* What a line of front.conf sets, all the rest of it as it begins. */
+static void print_set(const char *key, const char *value) {
+    struct config config = {.service_uid = 7, .socket_ms = 50, .helper_ms = 250, .files_ms = 500};
+    set(&config, key, value, "sbatch");
+    const char *const paths[] = {config.real, config.python, config.helper, config.child, config.child_python, config.socket,
+                                 config.audit};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) printf("%s ", paths[i]);
+    printf("%d %u %d %d %d\n", (int)config.mode, (unsigned)config.service_uid, config.socket_ms, config.files_ms,
+           config.helper_ms);
+}
+
+/* What would stand on the terminal. */
+static void print_said(const struct slice *text) {
+    (void)fflush(stdout);
+    if (dup2(STDOUT_FILENO, STDERR_FILENO) == STDERR_FILENO) say(text->at, text->size, true);
+    putchar('\n');
+}
+
 /* The fields' bytes end with a NUL that is none of theirs. */
 static void answer(const char *name, const struct slice *field) {
     const char *first = (const char *)field[0].at, *second = (const char *)field[1].at;
@@ -76,7 +95,8 @@ static void answer(const char *name, const struct slice *field) {
     if (strcmp(name, "bounded") == 0) printf("%d\n", bounded(&field[0], &field[1]));
     else if (strcmp(name, "word") == 0) printf("%d\n", word_is_bounded(first, second));
     else if (strcmp(name, "goes") == 0) printf("%d\n", goes(first, &field[1]));
-    else if (strcmp(name, "number") == 0) printf("%lld\n", number_in(first, 1, MAX_MS, -1));
+    else if (strcmp(name, "set") == 0) print_set(first, second);
+    else if (strcmp(name, "said") == 0) print_said(&field[0]);
     else if (strcmp(name, "off") == 0) printf("%d\n", script_says_off(&script));
     else if (strcmp(name, "object") == 0) printf("%d\n", one_object(&field[0]));
     else if (strcmp(name, "descriptor") == 0) printf("%d\n", named_descriptor(first));

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Iterator, Optional
 
@@ -277,6 +278,35 @@ def test_a_daemon_that_does_not_answer_is_replaced_by_the_helper(
     assert stand.run(True, ["job.sh"]).script == ASKED + b"# fixed\n"
     assert daemon.asked == 1
     daemon.end()
+
+
+def test_a_daemon_that_reads_no_long_script_is_replaced_at_its_deadline(stand: Stand, socket_path: str) -> None:
+    """What the socket does not take waits no longer than an answer may."""
+    answered, ended = threading.Event(), list[bool]()
+    daemon = Daemon(socket_path, lambda one: ended.append(not answered.wait(20)))
+    stand.helper("fixes", socket=socket_path, socket_ms=200)
+    script = stand.write("long.sh", ASKED + b"#\n" * (1 << 20))
+    assert stand.run(True, ["long.sh"]).script.endswith(b"#\n# fixed\n"), script
+    assert not ended
+    answered.set()
+    daemon.end()
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)], ids=str)
+def test_the_daemon_is_asked_whatever_number_its_socket_has(
+    stand: Stand, socket_path: str, closed: tuple[int, ...]
+) -> None:
+    """That of a standard descriptor, too, where the caller closed one."""
+    daemon = Daemon(socket_path, answer_rightly)
+    stand.helper("fixes", socket=socket_path, socket_ms=20000)
+    seen = stand.run(True, ["job.sh"], preexec_fn=partial(_close, closed))
+    assert (seen.script, daemon.asked) == (ASKED + b"# daemon\n", 1)
+    daemon.end()
+
+
+def _close(descriptors: tuple[int, ...]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def test_a_stale_socket_is_passed_over(stand: Stand, socket_path: str) -> None:

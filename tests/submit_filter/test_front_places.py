@@ -158,6 +158,19 @@ def test_the_copy_lies_in_the_user_s_cache_where_only_the_user_changes_it(stand:
     assert copy_of(seen).startswith(stand.home + "/scratch/maple/") and seen.script == FIXED
 
 
+@pytest.mark.parametrize("mode", [0o755, 0o770, 0o1777, 0o500], ids=oct)
+def test_folders_of_copies_are_the_user_s_alone_whatever_they_were(stand: Stand, mode: int) -> None:
+    """A folder of the user's that is there already gets the rights that one made for it has."""
+    folders = [stand.cache + "/maple", stand.cache + "/maple/submit"]
+    for folder in folders:
+        os.mkdir(folder)
+        os.chown(folder, USER, USER)
+    for folder in folders:
+        os.chmod(folder, mode)
+    assert copy_of(submit(stand, USER)).startswith(stand.cache + "/maple/submit/")
+    assert [stat.S_IMODE(os.stat(folder).st_mode) for folder in folders] == [0o700, 0o700]
+
+
 def test_who_takes_the_name_in_tmp_hinders_nobody(stand: Stand) -> None:
     """Another folder is made, of a name that nobody knows before."""
     os.mkdir("/tmp/maple-%d" % USER, 0o777)

@@ -39,14 +39,63 @@ def _travels(variable: bytes, script: bytes) -> bool:
     return name in NAMES or (not secret and (named or variable.startswith(PREFIXES)))
 
 
-def test_each_number_of_a_configuration_is_taken_whole_and_within_bounds() -> None:
-    """From one to a minute of milliseconds; what is none leaves the usual one."""
-    texts = [b"%d" % number for number in (0, 1, 2, 59999, 60000, 60001, 10**30)] + [b"", b"0x10"]
-    for around in itertools.product((b"", b" ", b"+", b"-", b"0", b"x"), (b"", b" ", b"x", b".5", b"\n")):
-        texts += [around[0] + number + around[1] for number in (b"7", b"60000")]
-    whole = {text: int(text) for text in texts if re.fullmatch(rb"[0-9]+", text)}
-    expected: dict[Row, object] = {(text,): whole[text] if 1 <= whole.get(text, 0) <= 60000 else -1 for text in texts}
-    assert wrong("number", expected) == []
+def test_what_is_looked_through_has_a_bound() -> None:
+    """Sixty-four mebibytes; a variable that would be looked for beyond them makes the whole request none."""
+    script = b"AAAA".rjust(262144)
+    rows: list[Row] = [(b"AAAA=%d" % number, script) for number in range(257)]
+    assert wrong("goes", {row: -1 if row == rows[-1] else 1 for row in rows}) == []
+
+
+def test_each_line_of_a_configuration_sets_what_it_names() -> None:
+    """Paths from the root on, numbers whole and within bounds, the modes that the front knows; all else leaves it."""
+    paths = ("real_sbatch", "python", "helper", "child", "child_python", "socket", "audit")
+    numbers = {"service_uid": (0, 4294967293, 7), "socket_ms": (1, 60000, 50), "files_ms": (1, 60000, 500)}
+    numbers["helper_ms"] = (1, 60000, 250)
+    around = itertools.product((b"", b" ", b"+", b"-", b"0", b"x", b"/"), (b"", b" ", b"x", b".5", b"\t"))
+    bounds = sorted(
+        {number + more for least, most, _ in numbers.values() for number in (least, most) for more in (0, 1)}
+    )
+    values = [begin + b"7" + end for begin, end in around] + [b"%d" % number for number in bounds]
+    values += [
+        b"",
+        b"-1",
+        b"0x10",
+        b"%d" % 10**30,
+        b"off",
+        b"observe",
+        b"repair",
+        b"/" + b"p" * 4094,
+        b"/" + b"p" * 4095,
+    ]
+    expected: dict[Row, object] = {}
+    for key, value in itertools.product((*paths, *numbers, "mode", "real_qsub", "pytho", "mode "), values):
+        row = {path: value.decode() if key == path and _is_path(value) else "" for path in paths}
+        mode = {b"off": 2, b"observe": 1}.get(value, 0) if key == "mode" else 0
+        taken = {
+            name: int(value) if key == name and _is_within(value, *of[:2]) else of[2] for name, of in numbers.items()
+        }
+        expected[key.encode(), value] = " ".join(
+            [*row.values(), "%d" % mode, *("%d" % number for number in taken.values())]
+        )
+    assert wrong("set", expected) == []
+
+
+def _is_path(value: bytes) -> bool:
+    return value.startswith(b"/") and len(value) < 4096
+
+
+def _is_within(value: bytes, least: int, most: int) -> bool:
+    return re.fullmatch(rb"[0-9]+", value) is not None and least <= int(value) <= most
+
+
+def test_what_is_said_drives_no_terminal_whatever_its_bytes() -> None:
+    """Controls and those that UTF-8 writes as two bytes are shown as "?", and no more than 64 KiB."""
+    texts = [
+        bytes(pair) for pair in itertools.product(b"\x00\x1b\x1f a~\x7f\x80\x9f\xa0\xc1\xc2\xc3\xe9\t", range(11, 256))
+    ]
+    texts += [b"a" * size for size in (4095, 4096, 4097, 65535, 65536, 65537)] + [b"a" * 4095 + b"\xc2\x9b"]
+    shown = [re.sub(rb"[\0-\x08\x0b-\x1f\x7f]|(?<=\xc2)[\x80-\x9f]", b"?", text[:65536]) for text in texts]
+    assert wrong("said", {(text,): line.decode("latin-1") for text, line in zip(texts, shown, strict=True)}) == []
 
 
 def test_each_way_to_switch_maple_off_in_a_script() -> None:
