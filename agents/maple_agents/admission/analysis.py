@@ -233,11 +233,25 @@ def _of_program(started: Started, job: Job, parts: Sequence[Part]) -> Iterator[C
     whole = _whole(started)
     if whole:
         yield Candidate("arguments", whole, "", line, part, "script")
+    yield from _of_launcher(started, parts)
     for each in given(started):
         at = line_at(started, started.first + each.at, job)
         yield from of_key(each.name, _value(each), "", at, part_at(at, parts), "arguments")
 
 
+def _of_launcher(started: Started, parts: Sequence[Part]) -> Iterator[Candidate]:
+    """Yield what options of Accelerate's own say of the training; the program's words and its config may say more."""
+    step = started.step
+    for link in (link for link in step.links if link.name == "accelerate"):
+        for name in _OF_ACCELERATE:
+            option = link.option(name)
+            value = option.value.raw if option is not None and option.value is not None else b""
+            if value and b"\0" not in value:
+                text = value.decode("utf-8", "replace")
+                yield from of_key(name, text, "", step.line, part_at(step.line, parts), "script")
+
+
+_OF_ACCELERATE = ("mixed-precision", "gradient-accumulation-steps", "zero-stage")
 _OF_VARIABLE = re.compile(rb"[\"']?\$\{?(\w+)\}?[\"']?/")
 
 

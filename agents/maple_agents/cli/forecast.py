@@ -39,7 +39,7 @@ class RunTime(TypedDict):
     seconds: float
     q10_seconds: Optional[float]
     q90_seconds: Optional[float]
-    basis: Annotated[str, "version|folder|name"]
+    basis: Annotated[str, "version|folder|lineage|name"]
     scaled_by: Optional[str]
     last_was_cut: bool
 
@@ -111,10 +111,11 @@ def forecast(
 ) -> int:
     """Say how long a job will run, from its own earlier runs; nothing is submitted, and nothing is changed.
 
-    Earlier runs are those of exactly this script, else of the same job name in this folder, else of the same name. They
-    come from the Maple service, where it runs, and from the scheduler's accounting. Where a value that scales the work
-    has changed (epochs, steps, batch size, model, data, nodes), there is a forecast only if the runs show how time
-    goes with it. WORDS stand before the script on the command line of sbatch or qsub.
+    Earlier runs are those of exactly this script, else of the same job name in this folder, else of its versions under
+    another name, else of the same name. They come from the Maple service, where it runs, and from the scheduler's
+    accounting. Where a value that scales the work has changed (epochs, steps, batch size, model, data, nodes), there is
+    a forecast only if the runs show how time goes with it. WORDS stand before the script on the command line of sbatch
+    or qsub.
 
     \b
     Examples:

@@ -33,7 +33,8 @@ def asked_of(answer: Answer, now: float) -> Asked:
     nodes = max((step.nodes for step in plan.steps if step.nodes), default=None) if plan else None
     work = Work(scaling(values), nodes, _gpus(plan, nodes))
     digest = hashlib.sha256(script).hexdigest()
-    return Asked(user, name, os.getcwd(), now, _limit(job), _memory(job), digest, work, about(name, values))
+    path = os.path.abspath(answer.name) if os.path.isfile(answer.name) else ""
+    return Asked(user, name, os.getcwd(), now, _limit(job), _memory(job), digest, work, about(name, values), path)
 
 
 def about(name: str, values: Iterable[Value]) -> str:

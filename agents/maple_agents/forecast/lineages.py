@@ -1,7 +1,7 @@
 """What ended, by lineage, and how far each run was from the one before it: all that a forecast rests on.
 
 A lineage is what its user takes for the same job: the same version where versions are kept, else the same name in the
-same folder, else the same name alone.
+same folder, else the versions of the same script under another name, else the same name alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from .runs import Asked, Run, Work
 
-Basis = Literal["version", "folder", "name"]
+Basis = Literal["version", "folder", "lineage", "name"]
 Key = tuple[Basis, str, str, str]
 MOST_RUNS = 50  # of one lineage
 MOST_CHANGES = 5_000  # of all lineages, the newest
@@ -92,6 +92,8 @@ def _keys(asked: Asked) -> Iterator[Key]:
         yield "version", asked.user, "", asked.version
     if asked.name and asked.folder:
         yield "folder", asked.user, asked.folder, asked.name
+    if asked.lineage:
+        yield "lineage", asked.user, "", asked.lineage
     if asked.name:
         yield "name", asked.user, "", asked.name
 

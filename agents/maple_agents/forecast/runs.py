@@ -26,7 +26,7 @@ class Asked(NamedTuple):
     """A job that is about to be submitted, or was. *limit*: seconds; *memory*: bytes on a node; None: not asked for.
 
     *version*: hash of the script, "" where nobody keeps it. *submitted*: seconds since 1970. *about*: what it trains,
-    in words, "" for a job that was.
+    in words, "" for a job that was. *lineage*: the path of the script that it is a version of, "" where nobody knows.
     """
 
     user: str
@@ -38,6 +38,7 @@ class Asked(NamedTuple):
     version: str = ""
     work: Work = Work()
     about: str = ""
+    lineage: str = ""
 
 
 class Run(NamedTuple):

@@ -37,7 +37,8 @@ def took(runs: Sequence[Run]) -> str:
 
 def _forecast(asked: Asked, forecast: Forecast) -> str:
     asks = "asks %s; " % elapsed(asked.limit) if asked.limit else ""
-    which = {"version": "of this version", "folder": "of %s here" % asked.name, "name": "of %s" % asked.name}
+    which = {"version": "of this version", "folder": "of %s here" % asked.name, "lineage": "of this script",
+             "name": "of %s" % asked.name}  # fmt: skip
     runs, _, span = took(forecast.runs).partition(" took ")
     drawn = "; %s alone changed, and time went with it" % forecast.scaled if forecast.scaled else ""
     most = ", and nine of ten such jobs end before %s" % elapsed(forecast.most) if forecast.most else ""

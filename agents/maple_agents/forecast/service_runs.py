@@ -53,7 +53,8 @@ def line(answer: Answer) -> str:
 def line_of_version(version: Version, now: float) -> str:
     """Return what the runs of a version took, and how long the next one will; "" where nothing is known of it."""
     user = name_of(os.getuid())
-    asked = Asked(user, version.name, version.cwd, now, None, None, version.script_hash, Work(scaling(version.values)))
+    work = Work(scaling(version.values))
+    asked = Asked(user, version.name, version.cwd, now, None, None, version.script_hash, work, "", version.path)
     try:
         known = runs_of(asked)
     except (NoService, Refused):
@@ -81,6 +82,7 @@ def _of_both(run: Run, other: Run) -> Run:
     asked = run.asked._replace(
         version=run.asked.version or other.asked.version,
         folder=run.asked.folder or other.asked.folder,
+        lineage=run.asked.lineage or other.asked.lineage,
         limit=run.asked.limit or other.asked.limit,
         memory=run.asked.memory or other.asked.memory,
         work=Work(work.values or its.values, work.nodes or its.nodes, work.gpus or its.gpus),
@@ -111,19 +113,20 @@ def _known(kind: Any, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _versioned(asked: Asked) -> Iterator[Run]:
-    for lineage in remembered_jobs(asked.name, "") if asked.name else ():
+    for lineage in remembered_jobs(asked.name, asked.lineage) if asked.name else ():
+        is_own = bool(asked.lineage) and any(version.path == asked.lineage for version in lineage.versions)
         for version in lineage.versions:
             for record in lineage.records.get(version.id, ()):
-                run = _of_record(version, record, asked.user)
+                run = _of_record(version, record, asked.user, asked.lineage if is_own else "")
                 if run is not None:
                     yield run
 
 
-def _of_record(version: Version, record: Record, user: str) -> Run | None:
+def _of_record(version: Version, record: Record, user: str, lineage: str) -> Run | None:
     outcome: Outcome | None = record.outcome
     if outcome is None or not outcome.started or not outcome.ended:
         return None
     submitted = outcome.submitted or record.at
     asked = Asked(user, outcome.name or version.name, outcome.workdir or version.cwd, submitted, None, None,
-                  version.script_hash, Work(scaling(version.values)))  # fmt: skip
+                  version.script_hash, Work(scaling(version.values)), "", lineage)  # fmt: skip
     return Run(outcome.job, asked, outcome.ended, outcome.ended - outcome.started, outcome.state)

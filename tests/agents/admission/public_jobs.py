@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 import tomllib
 from maple_agents.admission import analysis, names
+from maple_agents.admission.files import read_files
 from maple_submit_filter.types.submission import Submission
 
 FILE = Path(__file__).parents[2] / "cases" / "admission-public" / "jobs.toml"
@@ -16,24 +18,41 @@ FIELDS = {*names.SPELLINGS, "program", "launcher"}
 
 
 class PublicJob(NamedTuple):
-    """A job by reference. *values*: by name, each with the texts that are right."""
+    """A job by reference. *values*: by name, each with the texts that are right; *also*: those of its *files*."""
 
     repository: str
     commit: str
     path: str
     values: dict[str, tuple[str, ...]]
+    folder: str = ""
+    files: tuple[str, ...] = ()
+    also: dict[str, tuple[str, ...]] = {}
 
     def text(self, folder: Path) -> bytes | None:
         """Return its script, fetched into *folder*/repository/commit/path; None where it is not there."""
-        file = folder / self.repository / self.commit / self.path
+        file = self.top(folder) / self.path
         return file.read_bytes() if file.is_file() else None
+
+    def top(self, folder: Path) -> Path:
+        """Return where its repository lies in *folder*."""
+        return folder / self.repository / self.commit
+
+    @property
+    def with_files(self) -> "PublicJob":
+        """Return it with all values that hold where its repository is there."""
+        return self._replace(values={**self.values, **self.also})
 
 
 def jobs() -> Iterator[PublicJob]:
     """Yield the labelled jobs."""
     for told in tomllib.loads(FILE.read_text("utf-8"))["job"]:
-        values = {name: (one,) if isinstance(one, str) else tuple(one) for name, one in told["values"].items()}
-        yield PublicJob(told["repository"], told["commit"], told["path"], values)
+        values, also = (_texts(told.get(key, {})) for key in ("values", "also"))
+        files = tuple(told.get("files", ()))
+        yield PublicJob(told["repository"], told["commit"], told["path"], values, told.get("folder", ""), files, also)
+
+
+def _texts(told: dict[str, str | list[str]]) -> dict[str, tuple[str, ...]]:
+    return {name: (one,) if isinstance(one, str) else tuple(one) for name, one in told.items()}
 
 
 def read(script: bytes) -> dict[str, str]:
@@ -41,6 +60,18 @@ def read(script: bytes) -> dict[str, str]:
     script = script if script.lstrip().startswith(b"#!") else b"#!/bin/bash\n" + script
     submission = Submission("slurm", (b"sbatch", b"job.sh"), script, "file", b"job.sh", b"/none", 1000, {})
     found = analysis.analyse(submission, (analysis.whole_script(script),)).values
+    return {value.name: value.value for value in found if value.name in FIELDS}
+
+
+def read_with_files(job: PublicJob, folder: Path) -> dict[str, str] | None:
+    """Return what the readers say of a script with its repository; None where one of its files is not there."""
+    top, script = job.top(folder), job.text(folder)
+    if not job.files or script is None or not all((top / file).is_file() for file in job.files):
+        return None
+    script = script if script.lstrip().startswith(b"#!") else b"#!/bin/bash\n" + script
+    where = os.fsencode(top / job.folder)
+    submission = Submission("slurm", (b"sbatch", b"job.sh"), script, "file", b"job.sh", where, 1000, {})
+    found = read_files(submission, (analysis.whole_script(script),)).values
     return {value.name: value.value for value in found if value.name in FIELDS}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from tests.agents.admission.public_jobs import FIELDS, PublicJob, Tally, jobs, judged, read
+from tests.agents.admission.public_jobs import FIELDS, PublicJob, Tally, jobs, judged, read, read_with_files
 
 
 def test_sixty_jobs_are_labelled_by_reference():
@@ -15,8 +15,24 @@ def test_sixty_jobs_are_labelled_by_reference():
     assert len({job.repository for job in found}) >= 45
     for job in found:
         assert re.fullmatch(r"[0-9a-f]{40}", job.commit)
-        assert set(job.values) <= FIELDS
-        assert all(len(text) < 200 and "\n" not in text for texts in job.values.values() for text in texts)
+        assert set(job.values) | set(job.also) <= FIELDS
+        texts = [text for values in (job.values, job.also) for each in values.values() for text in each]
+        assert all(len(text) < 200 and "\n" not in text for text in texts)
+        assert job.files or not (job.also or job.folder)
+
+
+def test_a_job_is_read_with_its_repository(tmp_path):
+    """From the folder that it is submitted in; where a file is not there, it is no job to measure."""
+    job = PublicJob("a/b", "0" * 40, "run/job.sh", {"epochs": ("3",)}, "src", ("src/ds.json",), {"zero_stage": ("2",)})
+    top = job.top(tmp_path)
+    for path, text in (("run/job.sh", "deepspeed train.py --epochs 3 --deepspeed_config ds.json\n"),
+                       ("src/ds.json", '{"zero_optimization": {"stage": 2}}')):  # fmt: skip
+        assert read_with_files(job, tmp_path) is None
+        (top / path).parent.mkdir(parents=True)
+        (top / path).write_text(text)
+    said = read_with_files(job, tmp_path)
+    assert said is not None and (said["epochs"], said["zero_stage"]) == ("3", "2")
+    assert job.with_files.values == {"epochs": ("3",), "zero_stage": ("2",)}
 
 
 def test_what_is_said_is_held_against_the_label():

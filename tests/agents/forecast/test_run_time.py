@@ -9,6 +9,7 @@ from maple_agents.forecast.advice import gpu_advice, memory_advice, time_advice
 from maple_agents.forecast.lineages import Lineages
 from maple_agents.forecast.needs import Forecast, NoForecast, forecast, straight
 from maple_agents.forecast.runs import Asked, Run, Work
+from maple_agents.forecast.sentences import line
 
 GIB = 1 << 30
 
@@ -49,6 +50,11 @@ def test_the_narrowest_lineage_counts():
     assert said(job(9, version="v"), *runs).seconds == 100  # type: ignore[union-attr]
     assert said(job(9, version="new"), *runs).seconds == 200  # type: ignore[union-attr]
     assert said(job(9, folder="/elsewhere"), *runs).seconds == 300  # type: ignore[union-attr]
+    renamed = (*runs, ran(5, 500, name="old", lineage="/p/job.sh"))
+    assert said(job(9, lineage="/p/job.sh"), *renamed).seconds == 200  # type: ignore[union-attr]
+    found = said(job(9, folder="/elsewhere", lineage="/p/job.sh"), *renamed)
+    assert isinstance(found, Forecast) and (found.seconds, found.basis) == (500, "lineage")
+    assert "the last run of this script took 0:08:20" in line(job(9, lineage="/p/job.sh"), found)
 
 
 def test_other_work_is_no_ground():

@@ -9,11 +9,15 @@ from typing import Any
 
 import pytest
 from maple_agents.ask.memory.service import NoService
+from maple_agents.ask.memory.versions import Job
 from maple_agents.ask.schedulers.pbs.libpbs import Pbs
 from maple_agents.ask.schedulers.pbs.library import Library
-from maple_agents.forecast import sources
+from maple_agents.forecast import service_runs, sources
 from maple_agents.forecast.accounting import SACCT, read
+from maple_agents.forecast.lineages import Lineages
+from maple_agents.forecast.needs import Forecast, forecast
 from maple_agents.forecast.runs import Asked, Run
+from maple_submit_filter.types.job_records import Outcome, Record, Version
 
 from tests.doubles.libpbs import Scenario, build
 
@@ -96,3 +100,20 @@ def test_libpbs_and_the_server_s_log_tell_the_same_of_a_job(tmp_path: Path, monk
         assert getattr(run, name) == getattr(logged, name), name
     for name in ("user", "name", "submitted", "limit", "work"):
         assert getattr(run.asked, name) == getattr(logged.asked, name), name
+
+
+def test_a_script_that_was_renamed_is_known_by_its_lineage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The versions of its path are the job's own, whatever they were called, and numbers of the accounting stay."""
+    version = Version("v1", "l1", "", 1, 10.0, "slurm", "/w/job.sh", "old", "/w", (), b"", "h1")
+    outcome = Outcome("7", "completed", 1, "hook", submitted=100.0, started=200.0, ended=260.0)
+    record = Record("r1", "v1", 1, 90.0, "h", 1, 1, "repair", "clean", (), "decided", job="7", outcome=outcome)
+    lineage = Job((version,), {"v1": (record,)})
+    monkeypatch.setattr(service_runs, "remembered_jobs", lambda name, path: [lineage] if path == "/w/job.sh" else [])
+    counted = Run("7", Asked("", "old", "/w", 100.0, 720.0), 260.0, 61.0, "completed", 5 << 30)
+    monkeypatch.setattr(service_runs, "_own", lambda limit, name="": [] if name else [counted])
+    asked = ASKED._replace(name="new", lineage="/w/job.sh")
+    (run,) = service_runs.runs_of(asked)
+    assert (run.asked.lineage, run.asked.name, run.seconds, run.memory) == ("/w/job.sh", "old", 61.0, 5 << 30)
+    found = forecast(asked, Lineages([run]))
+    assert isinstance(found, Forecast) and (found.basis, found.seconds) == ("lineage", 61.0)
+    assert service_runs.runs_of(asked._replace(lineage="/w/other.sh"))[0].asked.lineage == ""
