@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Union
 
 import typing_extensions
-from maple_agents.cli import forecast, mapping, shapes
+from maple_agents.cli import forecast, mapping_answers, shapes
 from maple_agents.cli.history import answers as history
 from maple_agents.cli.new import handover
 from maple_agents.cli.templates import pages
@@ -48,7 +48,7 @@ SHAPES: dict[str, Any] = {
     "doctor": list[Check],
     "docs": documents.Answers,
     "memory": Union[memory_admin.Checked, memory_admin.Corrections],
-    "map": mapping.Answer,
+    "map": mapping_answers.Answer,
     "mode": settings.Modes,
     "import": accounting_import.Imported,
     "priority": Union[Status, priority.Explained],

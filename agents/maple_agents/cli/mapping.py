@@ -4,69 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Optional, Tuple, TypedDict
+from typing import TYPE_CHECKING, Any, Optional, Tuple
 
 import click
 from maple_submit_filter.answer.report import printable
 
 from ..base import json_output
 from ..base.complaint import Complaint
-from . import completion
+from . import completion, mapping_answers
 from .groups import Group
 
 if TYPE_CHECKING:
     from ..ask.submission import Answer as Asked
     from ..mapping.check import Judged
-    from ..mapping.crossings import Finding as Found
     from ..mapping.question import MachineFiles
-
-
-class Finding(TypedDict):
-    """What is on the wrong hardware. *times*: the communication, in times of what the cure has; null where unknown."""
-
-    kind: Annotated[str, "groups|leaves|cores|far|network"]
-    line: int
-    says: str
-    cause: Optional[str]
-    cure: Optional[str]
-    times: Optional[float]
-
-
-class Axis(TypedDict):
-    """One way in which the model is divided. *crosses*: the widest link of its groups; *crossing*: how many do."""
-
-    name: str
-    size: int
-    groups: list[list[int]]
-    crosses: Annotated[str, "gpu|node|leaf|cluster"]
-    crossing: int
-
-
-class Rank(TypedDict):
-    """Where a rank runs."""
-
-    rank: int
-    node: int
-    local_rank: int
-    gpu: Optional[int]
-
-
-class Line(TypedDict):
-    """One launch line. *why_not*: why it is not known which rank runs where."""
-
-    line: int
-    why_not: Optional[str]
-    ranks: list[Rank]
-    axes: list[Axis]
-    findings: list[Finding]
-
-
-class Answer(TypedDict):
-    """`maple map check` and `maple map show`."""
-
-    site: str
-    site_known_by: str
-    lines: list[Line]
 
 
 _OPTIONS = (
@@ -124,15 +75,21 @@ def check(
 
     Exit code: 0 nothing found, 1 findings, 2 usage, or the script cannot be read.
     """
-    from ..mapping.question import MachineFiles, note, sentences
+    from ..mapping.question import MachineFiles, note, offered, sentences
 
-    asked, lines = _judged(script, words, site_id, MachineFiles(topology, hosts, lstopo))
+    files = MachineFiles(topology, hosts, lstopo)
+    asked, lines = _judged(script, words, site_id, files)
     findings = [finding for line in lines for finding in line.findings]
     if as_json:
-        json_output.echo(_answer(asked, lines, MachineFiles(topology, hosts, lstopo)))
+        json_output.echo(mapping_answers.answer(asked, lines, files))
         return 1 if findings else 0
-    for sentence in sentences(findings, asked.name):
+    offers = offered(asked, lines, files)
+    for finding, sentence in zip(findings, sentences(findings, asked.name)):
         click.echo(printable(sentence))
+        if finding in offers:
+            click.echo(printable(f"  offered, in line {offers[finding].line}:"))
+            click.echo(printable(f"    - {offers[finding].old}"))
+            click.echo(printable(f"    + {offers[finding].new}"))
     for sentence in filter(None, [note(line) for line in lines]):
         click.echo(printable(f"{asked.name}: {sentence}"))
     if not findings and not any(line.note for line in lines):
@@ -170,7 +127,7 @@ def show(
     asked, lines = _judged(script, words, site_id, files)
     drawn = [line for line in lines if line.placed is not None]
     if as_json:
-        json_output.echo(_answer(asked, lines, files))
+        json_output.echo(mapping_answers.answer(asked, lines, files))
         return 0 if drawn else 1
     for text in _pictures(asked, drawn, files):
         click.echo(printable(text))
@@ -308,66 +265,12 @@ def _pictures(asked: "Asked", drawn: "list[Judged]", files: "MachineFiles") -> I
 
     for line in drawn:
         yield f"{asked.name}:{line.line}"
-        for text in picture.lines(_scene(asked, line, files)):
+        for text in picture.lines(mapping_answers.scene(asked, line, files)):
             yield "  " + text
-
-
-def _scene(asked: "Asked", line: "Judged", files: "MachineFiles") -> Any:
-    from ..mapping.check import widest
-    from ..mapping.picture import Scene
-    from ..mapping.question import machine
-
-    assert line.placed is not None
-    here = machine(asked, files)
-    crossed = widest(line.mesh, line.placed, here) if line.mesh is not None else {}
-    return Scene(line.placed, line.mesh, here, crossed)
 
 
 def _written(asked: "Asked", line: "Judged", files: "MachineFiles", name: str) -> None:
     from ..mapping.picture import svg
 
-    _new(name, svg(_scene(asked, line, files), f"{asked.name}:{line.line}"), "name a new file")
+    _new(name, svg(mapping_answers.scene(asked, line, files), f"{asked.name}:{line.line}"), "name a new file")
     click.echo(printable(f"written: {name}"))
-
-
-def _answer(asked: "Asked", lines: "tuple[Judged, ...]", files: "MachineFiles") -> Answer:
-    return Answer(site=asked.site.id, site_known_by=asked.known_by, lines=[_line(asked, line, files) for line in lines])
-
-
-def _line(asked: "Asked", line: "Judged", files: "MachineFiles") -> Line:
-    seats = line.placed.seats if line.placed is not None else ()
-    return Line(
-        line=line.line,
-        why_not=line.note or None,
-        ranks=[Rank(rank=seat.rank, node=seat.node, local_rank=seat.local, gpu=seat.gpu) for seat in seats],
-        axes=_axes(asked, line, files) if line.mesh is not None and line.placed is not None else [],
-        findings=[_finding(finding) for finding in line.findings],
-    )
-
-
-def _axes(asked: "Asked", line: "Judged", files: "MachineFiles") -> list[Axis]:
-    crossed = _scene(asked, line, files).crossed
-    mesh = line.mesh
-    assert mesh is not None
-    return [
-        Axis(
-            name=axis.name,
-            size=axis.size,
-            groups=[list(group) for group in mesh.groups(axis.name)],
-            crosses=crossed[axis.name][0],
-            crossing=crossed[axis.name][1],
-        )
-        for axis in mesh.axes
-        if axis.name in crossed
-    ]
-
-
-def _finding(finding: "Found") -> Finding:
-    return Finding(
-        kind=finding.kind,
-        line=finding.line,
-        says=finding.says,
-        cause=finding.cause or None,
-        cure=finding.cure or None,
-        times=round(finding.ratio, 2) if finding.ratio is not None else None,
-    )

@@ -108,10 +108,16 @@ def _of_resources(step: Step, plan: LaunchPlan, source: bytes, hardware: Hardwar
     """Yield what of a node's CPUs, GPUs and network ports does not go together for the ranks on it."""
     if step.maybe or step.unknown or not is_rank(step):
         return
-    said = {name: network_settings.value(plan, source, name.encode()) for name in resources.SAID}
-    node = resources.of_node(step, plan.allocation, hardware, {name: value for name, value in said.items() if value})
+    node = tasks_of(step, plan, source, hardware)
     if node is not None:
+        said = {name: network_settings.value(plan, source, name.encode()) for name in resources.SAID}
         yield from (_told(flaw, node, step, said, hardware) for flaw in flaws.flaws(node, hardware))
+
+
+def tasks_of(step: Step, plan: LaunchPlan, source: bytes, hardware: Hardware) -> NodeTasks | None:
+    """Return what the tasks of a launch line's first node run on, None where that is not known."""
+    said = {name: network_settings.value(plan, source, name.encode()) for name in resources.SAID}
+    return resources.of_node(step, plan.allocation, hardware, {name: value for name, value in said.items() if value})
 
 
 def _told(flaw: Flaw, node: NodeTasks, step: Step, said: Mapping[str, str], hardware: Hardware) -> Finding:

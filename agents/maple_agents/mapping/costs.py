@@ -229,11 +229,10 @@ def capacity(machine: Machine, seats: Sequence[Seat]) -> Capacity:
     return Capacity(room, links)
 
 
-def step_seconds(
+def of_step(
     mesh: Mesh, placed: Placement, machine: Machine, model: dict[str, int], experts: Mesh | None = None
-) -> float | None:
-    """Return how long a step's exchanges take, None where the world is too large to be simulated."""
+) -> tuple[list[list[Exchange]], Capacity] | None:
+    """Return what a step's ranks exchange, over which links; None where the world is too large to be simulated."""
     if len(placed.seats) > MOST or mesh.ranks != len(placed.seats):
         return None
-    made = programs(mesh, traffic(mesh, model, experts), placed, experts)
-    return seconds(made, capacity(machine, placed.seats))
+    return programs(mesh, traffic(mesh, model, experts), placed, experts), capacity(machine, placed.seats)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from maple_submit_filter.types.launch_plan import LaunchPlan, Step
 
-from . import costs, placement, sizes
+from . import costs, placement, sizes, steps
 from .groups import AXES, CALLED, CONTEXT, EXPERT, PIPELINE, TENSOR, Mesh
 from .placement import Placement
 from .sizes import Sizes
@@ -64,9 +64,9 @@ class Job(NamedTuple):
             return None
         within = self.machine if machine is not None else self.machine._replace(network=Network())
         experts = self.experts if mesh is None else None
-        here = costs.step_seconds(self.mesh, self.placed, within, self.said.model, experts)
-        there = costs.step_seconds(mesh or self.mesh, other, machine or within, self.said.model, experts)
-        return here / there if here and there else None
+        here = costs.of_step(self.mesh, self.placed, within, self.said.model, experts)
+        there = costs.of_step(mesh or self.mesh, other, machine or within, self.said.model, experts)
+        return steps.ratio(here, there) if here and there else None
 
 
 def too_large(step: Step, division: Sizes, plan: LaunchPlan, hardware: Hardware) -> Iterator[Finding]:

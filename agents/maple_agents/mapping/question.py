@@ -10,9 +10,10 @@ from ..ask.sites import path
 from ..ask.sites.files import parse
 from ..ask.submission import GENERIC, Answer
 from ..base.complaint import Complaint
-from . import topology
+from . import offers, topology
 from .check import Judged, judged
 from .crossings import Finding
+from .offers import Offer
 from .topology import Hardware, Machine, Network
 
 
@@ -94,6 +95,21 @@ def answer(asked: Answer, files: MachineFiles = NOTHING) -> tuple[Judged, ...]:
         return ()
     likely = likely_plan(asked.submission, asked.site) if plan.presumable else None
     return judged(plan, source, machine(asked, files), likely)
+
+
+def offered(asked: Answer, lines: Sequence[Judged], files: MachineFiles = NOTHING) -> dict[Finding, Offer]:
+    """Return, for each finding that one edit cures, the line as it would be."""
+    from maple_submit_filter.answer.decision import decide
+
+    plan, source = asked.decision.plan, asked.submission.script or b""
+    if plan is None or not any(line.findings for line in lines):
+        return {}
+
+    def again(new: bytes) -> tuple[Judged, ...]:
+        other = asked.submission._replace(script=new)
+        return answer(asked._replace(submission=other, decision=decide(other, asked.site)), files)
+
+    return offers.offers(lines, plan, source, machine(asked, files).hardware, again)
 
 
 def beside_rules(asked: Answer) -> list[Finding]:

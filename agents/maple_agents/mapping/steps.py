@@ -13,10 +13,12 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from . import costs
 from .costs import Capacity, Exchange, Link
 
 Edge = tuple[int, int]
 Step = tuple[tuple[tuple[int, float], ...], tuple[int, ...]]  # what is sent to whom, and from whom is heard
+Said = tuple[Sequence[Sequence[Exchange]], Capacity]  # what each rank exchanges, over which links
 MOST = 20_000  # messages
 _PIECES, _AHEAD = 16, 8  # of a message; how many of them a sender puts into its port's queue before the first is out
 
@@ -32,6 +34,32 @@ def seconds(programs: Sequence[Sequence[Exchange]], capacity: Capacity) -> float
     while not world.done():
         world.go_on()
     return world.now
+
+
+TOLD = 1_500  # messages of an estimate that somebody waits for
+_ROUNDS = 2
+
+
+def merged(programs: Sequence[Sequence[Exchange]]) -> list[list[Exchange]]:
+    """Return the same bytes in fewer and larger exchanges, which take as long but for the delays of each."""
+    made = []
+    for program in programs:
+        rounds = [min(exchange.rounds, _ROUNDS) for exchange in program]
+        made.append([
+            exchange._replace(size=exchange.size * exchange.rounds / count, rounds=count)
+            for exchange, count in zip(program, rounds)
+        ])  # fmt: skip
+    return made
+
+
+def ratio(here: Said, there: Said) -> float | None:
+    """Return how long the one takes in times of the other, by steps where these are few, else by groups."""
+    both = [(merged(programs), programs, capacity) for programs, capacity in (here, there)]
+    few = max(messages(short) for short, _, _ in both) <= TOLD
+    one, other = (
+        seconds(short, capacity) if few else costs.seconds(programs, capacity) for short, programs, capacity in both
+    )
+    return one / other if one and other else None
 
 
 class _Piece(NamedTuple):

@@ -7,6 +7,9 @@ from maple_agents.mapping import costs, groups, placement, steps
 from maple_agents.mapping.costs import Capacity, Exchange
 from maple_agents.mapping.topology import Machine
 
+from tests.network_lab import measure
+from tests.network_lab.lab import Rates, capacity
+
 MIB = 1 << 20
 
 
@@ -46,9 +49,11 @@ def test_dealing_ranks_in_turn_costs_three_to_thirteen_times(nodes: int, each: i
     """Under the default order of Megatron: published for four shapes, 8.2, 11.8, 3.3 and 4.0."""
     mesh = groups.megatron(nodes * each, sizes)
     assert mesh is not None
-    here = costs.step_seconds(mesh, placement.cyclic(nodes, each), Machine(), {})
-    best = costs.step_seconds(mesh, placement.block(nodes, each), Machine(), {})
-    assert here is not None and best is not None and 3 < here / best < 13
+    here = costs.of_step(mesh, placement.cyclic(nodes, each), Machine(), {})
+    best = costs.of_step(mesh, placement.block(nodes, each), Machine(), {})
+    assert here is not None and best is not None and 3 < costs.seconds(*here) / costs.seconds(*best) < 13
+    by_steps = steps.ratio(here, best)
+    assert by_steps is not None and 2.5 < by_steps < 16
 
 
 def test_step_by_step_a_lone_ring_takes_as_long() -> None:
@@ -74,3 +79,20 @@ def test_step_by_step_neighbours_exchange_at_once() -> None:
     chain = [[Exchange((0, 1, 2), MIB, "chain")]] * 3
     ends = Capacity(lambda link: MIB, lambda one, other: ((("wire", one, other),), 0.0))
     assert steps.seconds(chain, ends) == pytest.approx(1.0)
+
+
+def test_merged_rounds_carry_the_same_bytes_and_order_placements_alike() -> None:
+    """All 26 placements of the lab in each mix, at the lab's rates."""
+    rates = Rates(60e6, 1e-4, 6e6, 1e-3)
+    for mix in measure.MIXES:
+        made = measure.programs(mix)
+        short = steps.merged(made)
+        assert [sum(one.size * one.rounds for one in program) for program in short] == pytest.approx(
+            [sum(one.size * one.rounds for one in program) for program in made]
+        )
+        said = [
+            (steps.seconds(made, links), steps.seconds(short, links))
+            for _, seats in measure.placements()
+            for links in [capacity(rates, [seat // measure.EACH for seat in seats])]
+        ]
+        assert measure.spearman([one for one, _ in said], [one for _, one in said]) > 0.85, mix.name

@@ -169,6 +169,20 @@ def nearest(gpus: Sequence[int | None], hardware: Hardware) -> str:
     return ":".join(some(sorted(near[gpu])) for gpu in gpus if gpu is not None)
 
 
+def shares(gpus: Sequence[int | None], hardware: Hardware) -> list[Cpus]:
+    """Return cores of its own for each rank of a node, near its GPU; [] where not all of that is known."""
+    near = hardware.near
+    if not near or len(set(gpus)) < len(gpus) or any(gpu is None or gpu >= len(near) for gpu in gpus):
+        return []
+    beside = [near[gpu] for gpu in gpus if gpu is not None]
+    made = []
+    for at, cores in enumerate(beside):
+        free, count = sorted(cores - hardware.reserved), beside.count(cores)
+        each, before = len(free) // count, beside[:at].count(cores)
+        made.append(Cpus(free[before * each : before * each + each]))
+    return made if all(made) else []
+
+
 def some(numbers: Sequence[int]) -> str:
     """Return numbers as `0-7,16`."""
     runs: list[list[int]] = []
