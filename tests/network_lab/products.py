@@ -2,7 +2,8 @@
 
 The mapping is the grid that ranks are numbered on, the way in which they are dealt to nodes, and the order of the
 nodes, of which the last has half the rate. Every run's result is compared with NumPy's. Each point is timed once; the
-searchers then take their trials from these times, five seeds each; what they found is timed five times more.
+times are kept, and the searchers take their trials from these times, five seeds each; what they found is timed five
+times more.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from itertools import permutations
 from pathlib import Path
 
 import numpy
@@ -24,43 +24,9 @@ import numpy
 from tests.agents.mapping import search
 from tests.network_lab.lab import Lab
 from tests.network_lab.rank_programs import PROGRAMS, Grid, expected, grids
+from tests.network_lab.recorded_times import EACH, NODES, Point, Table, keep, key, seats
 
-NODES, EACH = 4, 2
 SEAT = Path(__file__).with_name("rank_seat.py")
-WAYS = {"block": EACH, "cyclic": 1}  # ranks that go to a node before the next one's turn
-Point = tuple[int, str, tuple[int, ...]]
-
-
-class Table:
-    """The seconds of every point of a program's space, as the searchers ask for them."""
-
-    def __init__(self, orders: Sequence[Grid], times: dict[str, float]) -> None:
-        self.orders, self.ways, self.leaves, self.times = list(orders), dict(WAYS), "abcd", times
-
-    def seconds(self, order: int, way: str, nodes: Sequence[int]) -> float:
-        """Return how long a point took."""
-        return self.times[key((order, way, tuple(nodes)))]
-
-    def points(self) -> list[Point]:
-        """Return every point, the program's own first."""
-        return [(order, way, nodes) for nodes in permutations(range(NODES)) for order in range(len(self.orders))
-                for way in self.ways]  # fmt: skip
-
-
-def key(point: Point) -> str:
-    """Return a point as one word."""
-    return f"{point[0]} {point[1]} {''.join(map(str, point[2]))}"
-
-
-def seats(way: str, nodes: Sequence[int]) -> list[int]:
-    """Return the seat of each rank."""
-    taken = [0] * NODES
-    made = []
-    for rank in range(NODES * EACH):
-        node = nodes[rank // WAYS[way] % NODES]
-        made.append(node * EACH + taken[node])
-        taken[node] += 1
-    return made
 
 
 def timed(lab: Lab, name: str, grid: Grid, seat_of: Sequence[int]) -> float:
@@ -170,8 +136,9 @@ def main() -> None:
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; eight ranks, the last node at half the rate")
     print("| Program | Searcher | 10 | 100 | 1,000 | its best, timed five times more |\n|---|---|---|---|---|---|")
     with Lab(NODES, EACH, SEAT, slow=(NODES - 1,)) as lab:
-        for name in PROGRAMS:
-            table = measured(lab, name)
+        tables = {name: measured(lab, name) for name in PROGRAMS}
+        keep(tables, os.getloadavg()[0])
+        for name, table in tables.items():
 
             def again(point: Point, name: str = name, table: Table = table) -> float:
                 grid, seat_of = table.orders[point[0]], seats(point[1], point[2])

@@ -37,10 +37,14 @@ class Case(NamedTuple):
     leaves: str
 
     @property
+    def traffic(self) -> list[str]:
+        """The statements about what its axes exchange."""
+        return [line for name, line in _TRAFFIC.items() if name in self.axes]
+
+    @property
     def mapping(self) -> Mapping:
         """The mapping as its user would write it."""
-        traffic = "\n".join(line for name, line in _TRAFFIC.items() if name in self.axes)
-        return language.read(f"cluster {self.cluster}\naxes {self.axes}\n{traffic}\n")
+        return language.read("\n".join((f"cluster {self.cluster}", f"axes {self.axes}", *self.traffic, "")))
 
 
 CASES = (
