@@ -60,7 +60,8 @@ def test_scheduling_with_forecasts(pool):
     """Mean wait in hours where 0 to 100 % of jobs have a forecast, beside size alone and no information.
 
     The forecast's error is drawn from a normal of log2 with the spread that the last run had on the Eagle sample (mean
-    |log2| 0.4). No public trace has both GPUs and names that recur, so this is synthetic.
+    |log2| 0.4 as published; 0.8 on the true clock). No public trace has both GPUs and names that recur, so this is
+    synthetic.
     """
     print(f"\n{pool} GPUs: mean wait, late (one in 100), slowdown; five seeds")
     jobs = philly.jobs()

@@ -52,8 +52,8 @@ def test_scheduling_of_pollux_as_published(number):
 def test_scheduling_of_tiresias_with_forecasts(number):
     """A job of which much is foretold stands in the second queue at once; synthetic, as no trace has GPUs and lineages.
 
-    Errors as the last run of the same user and name had on Eagle (mean |log2| 0.4); the control deals the forecasts out
-    at random.
+    Errors as the last run of the same user and name had on Eagle (mean |log2| 0.4 as published); the control deals the
+    forecasts out at random.
     """
     jobs = published.workload(number)
     print(f"\ntiresias, workload {number}: mean time to completion (s), five seeds")

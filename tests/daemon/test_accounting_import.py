@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pwd
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -89,3 +92,22 @@ def test_what_cannot_be_meant_is_said_in_one_line(store: Store, tmp_path: Any) -
         call(tmp_path, "--sacct", str(tmp_path / "daemon.toml"))
     (tmp_path / "bad").write_text(HEAD + "\n" + row(1, ME).replace("|600|", "||") + "\n")
     assert call(tmp_path, "--sacct", str(tmp_path / "bad"))["unread"] == 1
+
+
+def test_a_bar_is_drawn_on_a_terminal_alone(store: Store, tmp_path: Any) -> None:
+    """By the bytes that are read, on stderr; nothing of it goes into a file."""
+    (tmp_path / "jobs").write_text("\n".join([HEAD, *(row(job, ME) for job in range(2000))]) + "\n")
+    words = ["import", "--config", str(tmp_path / "daemon.toml"), "--sacct", str(tmp_path / "jobs")]
+    argv = [sys.executable, "-c", "from maple_daemon.cli.admin import admin; admin()", *words]
+    screen, end = os.openpty()
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=end, env={**os.environ, "TERM": "xterm"}) as done:
+        os.close(end)
+        drawn = b""
+        with contextlib.suppress(OSError):  # the other side is gone
+            while block := os.read(screen, 4096):
+                drawn += block
+        assert done.stdout is not None and b"runs read 2000, new 2000" in done.stdout.read()
+    os.close(screen)
+    assert b"jobs" in drawn and b"%" in drawn
+    piped = subprocess.run(argv, capture_output=True, timeout=60)
+    assert (piped.returncode, piped.stderr) == (0, b"") and b"new 0, known 2000" in piped.stdout
