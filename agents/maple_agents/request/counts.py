@@ -73,7 +73,7 @@ def _reading(line: Line, match: Hit, what: str, at: int) -> Reading:
         return Reading(OPEN, "%s leaves the number open; say one" % _quoted(line, match), start, end)
     if "." in text:
         return Reading(OPEN, "%s: not a whole number" % _quoted(line, match), start, end)
-    value = 1 if text in ("a", "an", "node", "box") else int(text)
+    value = 1 if text in ("a", "an", "node", "box") else 2 if text == "both" else int(text)
     if value < 1:
         return Reading(OPEN, "%s: a job needs at least one" % _quoted(line, match), start, end)
     return Reading(name, value, start, end, strength)
@@ -86,7 +86,7 @@ def _quoted(line: Line, match: Hit) -> str:
 def _countable(line: Line, at: int) -> bool:
     """Tell whether a number counts something: not "more than 4", "node 4", "stage 3"."""
     text = line.words[at].lex
-    if text in ("a", "an"):
+    if text in ("a", "an", "both"):
         return True
     if not re.match(r"-?\d+(?:\.\d+)?\Z", text) or len(text) > 9:
         return False
@@ -220,6 +220,21 @@ def meaning_of_gpus(counts: Counts) -> str:
     ):
         return "gpus_per_node"
     return "gpus_per_node" if gpus % nodes else "gpus_total"
+
+
+def clashes(counts: Counts) -> bool:
+    """Tell whether the counts cannot all be, a bare number of GPUs with the meaning that it would have."""
+    if counts.gpus is None:
+        return bool(contradictions(counts))
+    meaning = meaning_of_gpus(counts)
+    if getattr(counts, meaning) is None:
+        return bool(contradictions(counts._replace(**{meaning: counts.gpus})))
+    agrees = counts.gpus in (
+        counts.gpus_per_node,
+        counts.gpus_total,
+        (counts.gpus_per_node or 0) * (counts.nodes or 1),
+    )
+    return not agrees or bool(contradictions(counts))
 
 
 def contradictions(counts: Counts) -> tuple[str, ...]:

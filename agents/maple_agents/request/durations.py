@@ -17,7 +17,7 @@ DURATION = "DUR"
 _SECONDS = {"week": 604800, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _SHARES = {"half": 1 / 2, "third": 1 / 3, "quarter": 1 / 4, "halves": 1 / 2, "thirds": 1 / 3, "quarters": 1 / 4}
 _SHARE = re.compile(
-    r"(?:(?P<many>\d+) |a )?(?P<share>%s)(?: of)? (?:an?|the|1) (?:full |whole )?(?P<unit>hour|day|week)\b"
+    r"(?:(?P<many>\d+) |a )?(?P<share>%s)(?: of)?(?: (?:an?|the|1))? (?:full |whole )?(?P<unit>hour|day|week)\b"
     % "|".join(_SHARES)
 )
 _ONE = re.compile(r"(?:(?P<bare>an?)|(?:an?|the) (?:full|whole)) (?P<unit>hour|day|week)\b")
@@ -222,6 +222,8 @@ def _taken(line: Line, at: int) -> bool:
 def _meant(line: Line, at: int, word: Token) -> int | None:
     """Return how surely a duration is how long the job may run, None where it is something else."""
     before, after = line.before(at, 4), line.after(at, 4)
+    if re.search(_GIVEN, line.before(at, 8)):
+        return FAINT
     if re.search(_KILLED, before):
         return SAID
     if re.search(_ONE_PART, line.before(at, 6)):
@@ -258,6 +260,10 @@ _OF_ANOTHER = (
     r" (?:warm ?up|interval|timeout|delay|epoch|period|age|sleep|gap|drive|flight|pause|break"
     r"|window|lag) (?:of|is|:|=) (?:about )?$"
 )
+_GIVEN = (
+    r" (?:which|that|queue|partition|qos|there|it) (?:\w+ )?(?:allow|allows|give|gives|permit|permits|goes|lets)"
+    r"(?: (?:you|us|me|one|jobs?|runs?|for|up|to|at|most|maximum|run|about)){0,5} (?:an? )?$"
+)  # what a place gives is no wish
 _DONE_IN = (
     r" (?:done|finished|finishes|finish|complete|completed|completes|ready|over|by) (?:in |within "
     r")?(?:about |under |the )?$"

@@ -112,7 +112,8 @@ def _with_commas(text: str) -> str:
 
 _PASTED = re.compile(
     r"(?m)^[ \t]*(?:\d{1,5}[ \t]{2,}|[\w.@~:-]{0,40}\$[ \t]+)?(?:#[ \t]?(?:SBATCH|PBS|BSUB)\b|#!|>|"
-    r"(?:salloc|sbatch|qsub|idev|interact|srun|ibrun|mpiexec|mpirun|jsrun)\b(?=[^\n]*[ \t]-))[^\n]*"
+    r"(?:salloc|sbatch|qsub|idev|interact|srun|ibrun|mpiexec|mpirun|jsrun|torchrun|accelerate|deepspeed)\b"
+    r"(?=[^\n]*[ \t]-))[^\n]*"
     r"|^[ \t]*(?:\(\w+\)[ \t]*)?[\w.@~:/-]{0,40}(?:\[[^\]\n]*\])?[ \t]?[$%][ \t]+\S[^\n]*"
 )
 _COMMENTED = re.compile(r"(?m)^[ \t]*##+[ \t]?(?:SBATCH|PBS|BSUB)\b[^\n]*")

@@ -87,7 +87,8 @@ _VARIABLE_TO = _compiled(
 )
 _EXPORT = _compiled(r"(?:\bexport[ \t]+|\bsetenv[ \t]+)$")
 _AFTER = (
-    _compiled(r"(?i)\b(?P<how>after(?:ok|any|notok|corr)?):(?P<ids>\d+(?:\[\])?(?:\.[\w.-]+)?(?::\d+(?:\.[\w.-]+)?)*)"),
+    _compiled(r"(?i)\b(?P<how>after(?:ok|any|notok|corr)?)(?::|(?<=ok|ny|rr)[ \t:]+(?=\d{3}))"
+              r"(?P<ids>\d+(?:\[\])?(?:\.[\w.-]+)?(?::\d+(?:\.[\w.-]+)?)*)"),
     _compiled(
         r"(?i)\b(?:after|once|when|following|behind|depend(?:s|ing|ent)? (?:up)?on|dependency(?: on|:)?"
         r"|waits? (?:for|on|until)|waiting for)"

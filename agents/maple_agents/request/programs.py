@@ -67,6 +67,7 @@ def read(text: str) -> tuple[list[Reading], list[tuple[int, int]]]:
     spans: list[tuple[int, int]] = []
     commands = _commands(text)
     chained = _chained(commands, text)
+    commands = _only_file(commands)
     for at, command in enumerate(commands):
         spans.append((command.start, command.end))
         if at in chained:
@@ -74,6 +75,22 @@ def read(text: str) -> tuple[list[Reading], list[tuple[int, int]]]:
         elif command.strength:
             readings += _of_command(command)
     return readings, spans
+
+
+def _only_file(commands: list[Command]) -> list[Command]:
+    """Return *commands*, of which the only Python file is the program even where it is what something comes "from"."""
+    if any(command.strength for command in commands) and not all(
+        _BARE_STARTER.fullmatch(command.text) for command in commands if command.strength
+    ):
+        return commands
+    files = [at for at, command in enumerate(commands) if not command.strength and _PYTHON_FILE.match(command.text)]
+    if len(files) == 1:
+        commands[files[0]] = commands[files[0]]._replace(strength=WEAK)
+    return commands
+
+
+_PYTHON_FILE = re.compile(r"[\w./~$-]+\.py(?:\s|$)")
+_BARE_STARTER = re.compile(_STARTER)
 
 
 def _chained(commands: Sequence[Command], text: str) -> dict[int, str]:
@@ -193,6 +210,8 @@ def arguments_end(text: str, start: int, end: int, value_for: str, wants_program
         if not word:
             return _trimmed(text, start, end)
         raw = _before_comma(word.group(1))
+        if _OF_THE_JOB.match(text, word.start(1)):
+            return _trimmed(text, start, end)
         bare = raw.rstrip(".,;:!?)")
         closes = raw != word.group(1) or (
             bare != raw and (not text[word.end() : word.end() + 1] or text[word.end() : word.end() + 1].isspace())
@@ -222,6 +241,7 @@ def _before_comma(word: str) -> str:
     return match.group(1) if match else word
 
 
+_OF_THE_JOB = re.compile(r"-J[ \t=]+\w|(?:-[oe]|--(?:output|error))[ \t=]+\S*%[jJxAaN]")  # no program's
 _NUMBERS = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 _UNIT_FOLLOWS = re.compile(
     r"\s*-?(?:x\b|nodes?\b|gpus?\b|hours?\b|hrs?\b|h\b|min|days?\b|ranks?\b|process|full\b"

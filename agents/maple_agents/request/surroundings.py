@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..base.slots import Missing
 from .language.lexemes import NAMED, SAID, WEAK, Line, Reading
@@ -103,7 +103,7 @@ _ENV_NAMED = Late(
     "env",
 )
 _VENV = Late(
-    r"\b(?:venv|virtualenv|virtual env(?:ironment)?|uv env(?:ironment)?|python env(?:ironment)?)(?:[ "
+    r"(?<![\w./~-])(?:venv|virtualenv|virtual env(?:ironment)?|uv env(?:ironment)?|python env(?:ironment)?)(?:[ "
     r"\t]+(?:in|at|is|under|path|called|named|from|located|lives|my|the))*[ \t:=]+[\"'`]?(?P<path>[~/$.][\w./${"
     r"}+-]*\w|\.venv|[\w.-]*(?:env|venv)[\w.-]*)",
     "env",
@@ -125,7 +125,7 @@ _AND_MODULE = re.compile(r"(?P<list>[ \t]*(?:[,+&]|\band\b)(?:[ \t]*and\b)?[ \t]
 _LIST_OF_MODULES_ENDS = re.compile(r"[ \t]*(?:[,;)\n]|\.(?:\s|$)|$)")
 _VERSIONED = re.compile(r"(?<![\w/.$~:@=-])[A-Za-z][A-Za-z_+-]{1,20}\d{0,2}/\d+(?:\.\d+)+[\w-]*(?![\w/.-]*/)(?!\w)")
 _ENV_AT = Late(
-    r"\b(?P<kind>conda|mamba|virtual|venv|virtualenv|python)?[ \t]*(?:env|environment|enviroment|venv|vir"
+    r"(?<![\w./~$-])(?P<kind>conda|mamba|virtual|venv|virtualenv|python)?[ \t]*(?:env|environment|enviroment|venv|vir"
     r"tualenv)\b[\"'*]*"
     r"(?:[ \t]*[:=]|[ \t]+(?:is|lives|sits|at|in|under|from|located|lies|here|stored|path|there|a|my|the|"
     r"conda|virtualenv|venv)"
@@ -192,7 +192,8 @@ def _environments(text: str) -> Iterator[Reading]:
             name = next(group for group in match.groups() if group)
             keyed = pattern is _ENV_NAMED and match.group("keyed")
             if (
-                name.lower() in _NOT_A_NAME
+                not name.isascii()
+                or name.lower() in _NOT_A_NAME
                 or spelt(name.lower())
                 or keyed
                 and re.match(r"(?:conda|venv|module|none)$", name, re.I)
@@ -215,6 +216,7 @@ def _environments(text: str) -> Iterator[Reading]:
             yield Reading("environment", "source %s/bin/activate" % path, match.start(), match.end())
     for match in _ACTIVATE.finditer(text):
         yield Reading("environment", "source %s/bin/activate" % match.group("path"), match.start(), match.end())
+    yield from _environments_alone(text, at_paths)
     yield from _modules_named(text)
 
 
@@ -230,6 +232,29 @@ def _environments_at(text: str) -> Iterator[Reading]:
         conda = "conda" in kind.group() or "mamba" in kind.group() if kind else False
         activate = "conda activate %s" if conda else "source %s/bin/activate"
         yield Reading("environment", activate % path, match.start(), match.end())
+
+
+_ENV_PATH = re.compile(
+    r"(?<![\w./:=-])(?P<path>(?:~|\$\{?\w+\}?|\.{1,2})?/?(?:[\w.${}+-]+/)*(?P<kind>\.?(?:v|virtual|conda[_-]?|mamba)?envs?)/[\w.+-]*\w)"
+    r"(?![\w/]|\.\w)"
+)
+
+
+def _environments_alone(text: str, taken: Sequence[Reading]) -> Iterator[Reading]:
+    """Yield the environment whose path alone says it, "$SCRATCH/venvs/ds"; of "envs" another word says which kind."""
+    for match in _ENV_PATH.finditer(text):
+        others = text.replace(match["path"], " ")
+        conda = re.search(r"(?i)conda|mamba", others)
+        before = text[: match.start()].rstrip()[-24:]
+        if any(each.start <= match.start() < each.end for each in taken) or re.search(r"--?[\w-]+[ =]*$", before):
+            continue
+        if "/" not in match["path"].strip("/") or match["path"].endswith("/bin/activate"):
+            continue
+        kind = "venv" if match["kind"].lstrip(".").startswith(("v", "virtual")) else "conda" if conda else ""
+        kind = kind or ("venv" if re.search(r"(?i)\bv(?:irtual)?env", others) else "")
+        activate = {"conda": "conda activate %s", "venv": "source %s/bin/activate"}.get(kind)
+        if activate:
+            yield Reading("environment", activate % match["path"], match.start(), match.end())
 
 
 def _modules_named(text: str) -> Iterator[Reading]:

@@ -356,6 +356,7 @@ def _counted(left: Left) -> str:
     "500 GPU hours" is a budget, and "one process per GPU" what is done anyway.
     """
     first, second = (*left.behind, "", "")[:2]
-    if first not in _COUNTED or second in ("hour", "-", "each", "per"):
+    each_gpu = first in ("rank", "task", "process") and {"gpu", "GPU"} & {*left.before[-2:]} and left.value == "1"
+    if first not in _COUNTED or second in ("hour", "-", "each", "per") or each_gpu:
         return ""
     return _SLOT_OF.get(first, "")

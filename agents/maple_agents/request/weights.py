@@ -13,6 +13,7 @@ from ..base.quantities import clock
 from ..base.slots import INTEGERS, NAMES, Missing
 from .arguments import joined
 from .clauses import asides, denied
+from .counts import clashes, counts_said
 from .forms import pasted
 from .language.lexemes import ARGUMENTS, GPUS, NAMED, OPEN, OPTION, RANKS, SAID, WEAK, WISH, Line, Reading
 from .language.vocabulary import pattern, texts
@@ -59,7 +60,8 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
     aside = asides(line)
     refused = denied(line, [place for place, _ in placed])
     those = [reading for _, reading in placed]
-    refused |= _outdone(line, those) | _taken_back(line, those)
+    refused |= {at for at, each in enumerate(those) if _DENIED_BEHIND.match(line.written, each.end)}
+    refused |= _outdone(line, those) | _taken_back(line, those) | _moved_from(line, those)
     elided = list(_elided(line, [reading for _, reading in placed], aside))
     meant = [reading for at, (place, reading) in enumerate(placed) if at not in refused and not aside[place[0]]]
     meant = sorted([*meant, *elided], key=lambda reading: reading.start)
@@ -91,12 +93,13 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
     runs = [reading for reading in meant if reading.name == ARGUMENTS]
     if runs and "program" in chosen:
         chosen["program"] = joined(chosen["program"], runs)
+    denied_runs = tuple(each for at, each in enumerate(those) if at in refused and each.name == ARGUMENTS)
     unsaid = tuple(
         reading
         for reading in readings
-        if reading.name == ARGUMENTS and ("program" not in chosen or reading not in runs)
+        if reading.name == ARGUMENTS and reading not in denied_runs and ("program" not in chosen or reading not in runs)
     )
-    outdone = tuple(_without_value(readings, chosen, doubts))
+    outdone = (*_without_value(readings, chosen, doubts), *denied_runs)
     return Weighed(chosen, wishes, tuple(dict.fromkeys(opens)), tuple(doubts), unsaid, outdone, tuple(doubted))
 
 
@@ -156,7 +159,7 @@ def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None
         return _set(those), ()
     stands, open_ = those[0], False
     for before, reading in itertools.pairwise(those):
-        if reading.value == stands.value and not open_:
+        if str(reading.value).lower() == str(stands.value).lower() and not open_:
             stands = reading if reading.strength >= stands.strength else stands
         elif _corrected(line, before, reading):
             stands, open_ = reading, False
@@ -189,7 +192,7 @@ def _without_old_sizes(line: Line, chosen: dict[str, Reading]) -> None:
     for own, followers in (
         ("nodes", (RANKS, "gpus_total")),
         ("gpus_per_node", ("ranks_per_node",)),
-        ("gpus_total", ("gpus_per_node",)),
+        ("gpus_total", ("gpus_per_node", "ranks_per_node")),
     ):
         if own in chosen and own not in kept:
             for name in kept.intersection(followers):
@@ -197,7 +200,7 @@ def _without_old_sizes(line: Line, chosen: dict[str, Reading]) -> None:
     if GPUS in chosen and GPUS not in kept and "nodes" in kept and "gpus_per_node" in chosen.keys() - kept:
         del chosen["nodes"]
     if "gpus_total" in chosen and "gpus_total" not in kept and {"nodes", "gpus_per_node"} & kept:
-        chosen.pop("nodes" if "nodes" in kept else "gpus_per_node")  # so many on how many nodes, the site knows
+        chosen.pop("nodes" if "nodes" in kept else "gpus_per_node", None)  # so many on how many nodes, the site knows
 
 
 def _without_old_ranks(chosen: dict[str, Reading]) -> None:
@@ -205,6 +208,27 @@ def _without_old_ranks(chosen: dict[str, Reading]) -> None:
     nodes, each, ranks = (chosen.get(name) for name in ("nodes", "ranks_per_node", RANKS))
     if nodes and each and ranks and each.start == ranks.start and int(nodes.value) * int(each.value) != ranks.value:
         del chosen[RANKS]
+
+
+def without_clash(line: Line, readings: Mapping[str, Reading]) -> tuple[dict[str, Reading], tuple[Reading, ...]]:
+    """Return the readings without sizes that contradict the others, and those that go: a pasted line's, then a
+    corrected one's ("4 GPUs, hmm no, so 2 nodes with 4 each"). What still contradicts itself stays."""
+    if not clashes(counts_said(dict(readings))):
+        return dict(readings), ()
+    old = pasted(line.written)
+    anew = [line.words[line.at(match.start() + 1)].start for match in CORRECTS.finditer(line.text)]
+    sizes = {name: reading for name, reading in readings.items() if name in _SIZES}
+    own = [reading for reading in sizes.values() if not any(start <= reading.start < end for start, end in old)]
+    taken_back = [[each for each in own if each.end <= at] for at in anew if any(each.start > at for each in own)]
+    for going in ([each for each in sizes.values() if each not in own], *reversed(taken_back)):
+        for gone in (*([each] for each in going), going) if len(going) < len(sizes) else ():
+            kept = {name: reading for name, reading in readings.items() if reading not in gone}
+            if gone and not clashes(counts_said(kept)):
+                return kept, tuple(gone)
+    return dict(readings), ()
+
+
+_SIZES = ("nodes", "gpus_per_node", "gpus_total", "ranks_per_node", RANKS, GPUS)
 
 
 def _narrowed(name: str, those: list[Reading]) -> list[Reading]:
@@ -218,6 +242,9 @@ def _narrowed(name: str, those: list[Reading]) -> list[Reading]:
         return [reading for reading in those if not re.fullmatch(r"(?i)\d+(?:\.\d+)?[bm]", str(reading.value))] or those
     if name == "gpu" and len(values) > 1:
         return _gpus(those)
+    if name == "filesystems" and len(values) > 1:
+        own = {value: {*value.split(":")} for value in values}
+        return [each for each in those if not any(own[str(each.value)] < own[other] for other in values)]
     if name == "container" and len(values) > 1:  # "docker://rocm/pytorch" and what stands behind its slashes
         return [each for each in those if not any(str(each.value) in value and value != each.value for value in values)]
     if name in ("program",) and len(values) > 1:
@@ -315,6 +342,28 @@ _PLACES = ("account", "partition", "queue", "qos")
 _NOT_THAT = pattern(_WORDS["not_that"])
 _USED_UP = pattern(_WORDS["used_up"])
 _OF_THEM = r"(?:need|want|only|just|use|take|get|request|reserve) (?P<n>\d+) of (?:them|these|those)"
+
+
+_DENIED_BEHIND = re.compile(
+    r"\s*(?:değil|말고|이? ?아니라|이? ?아니고|ではなく|じゃなくて?)"
+)  # "not" stands behind, there
+
+
+def _moved_from(line: Line, readings: Sequence[Reading]) -> set[int]:
+    """Return what is left behind: "move from the V100s to the newer L40S"."""
+    moved: set[int] = set()
+    for at, (first, second) in enumerate(itertools.pairwise(readings)):
+        begin, (next_begin, _) = _place(line, first), _place(line, second)
+        between = line.before(next_begin, max(0, next_begin - begin[1] - 1))
+        if first.name == second.name and _FROM.search(line.before(begin[0], 4)) and _ON_TO.fullmatch(between):
+            moved.add(at)
+    return moved
+
+
+_FROM = re.compile(r" from (?:(?:the|my|our|old|older|slow) )*$")
+_ON_TO = re.compile(
+    r" (?:(?:gpu|node|queue|partition|card)s? )?(?:on|over)?to (?:(?:the|our|new|newer|big|bigger|faster) )*"
+)
 
 
 def _elided(line: Line, readings: Sequence[Reading], aside: Sequence[bool]) -> Iterator[Reading]:

@@ -29,7 +29,7 @@ from .language.lexemes import FROM, GPUS, RANKS, WISH, Line, Reading, counted, f
 from .language.words import Token, plain, tokens
 from .site_names import SiteNames
 from .unread import Asked, apart, left
-from .weights import Weighed, weigh
+from .weights import Weighed, weigh, without_clash
 
 if TYPE_CHECKING:
     from ..templates.cluster import Cluster
@@ -172,6 +172,7 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
     doubts += surroundings.doubts(line, readings)
     for missing in doubts:
         readings.pop(missing.slot, None)
+    readings, clashing = without_clash(line, readings)
     counted = counts.counts_said(readings)
     each = readings.pop("rank_gpus", None)
     if each is not None and not (counted.ranks_per_node or counted.ranks):  # one for each task of an array
@@ -207,7 +208,7 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
             *left(line, spans),
             *(apart(reading.start, reading.end, text) for reading in (*weighed.arguments, *dropped)),
             *(
-                apart(reading.start, reading.end, text, aside=True) for reading in (*weighed.outdone, *shell)
+                apart(reading.start, reading.end, text, aside=True) for reading in (*weighed.outdone, *shell, *clashing)
             ),  # no directive expands $SCRATCH
         ),
         doubts=tuple(doubts),
@@ -221,9 +222,13 @@ def _of_agents(readings: dict[str, Reading], counted: counts.Counts) -> tuple[co
     One task a node starts such a launcher; "one process" beside several GPUs is how it is tried elsewhere. Fewer ranks
     than nodes can only be those of each node.
     """
+    agent = "launcher" in readings and readings["launcher"].value in AGENTS
+    if agent and counted.ranks == 1 and not counted.nodes and (counted.gpus_total or counted.gpus_per_node or 1) > 1:
+        return counted._replace(ranks=None), (readings.pop(RANKS),)
     if counted.ranks is None or not counted.nodes:
         return counted, ()
-    agent = "launcher" in readings and readings["launcher"].value in AGENTS
+    if agent and counted.ranks == counted.nodes == 1:
+        return counted._replace(ranks=None), ()
     if (
         agent
         and counted.ranks in (1, counted.nodes)

@@ -162,7 +162,8 @@ def _settled(
         except Refused as error:
             kept, gone = without_old(asked.text, asked.slots)
             if gone:  # the size and place of an earlier job cannot be had here: they go, and are told of
-                asked = asked._replace(slots=kept, unread=(*asked.unread, *gone))
+                ranks = asked.ranks if ("ranks_per_node" in kept) == ("ranks_per_node" in asked.slots) else None
+                asked = asked._replace(slots=kept, unread=(*asked.unread, *gone), ranks=ranks)
                 continue
             if not put:
                 raise

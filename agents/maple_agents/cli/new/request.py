@@ -190,7 +190,8 @@ def _accounted(asked: Wanted) -> Wanted:
 
     sizes: dict[str, int] = {name: number for name in _SIZES if (number := asked.slots.number(name)) is not None}
     sizes.update({"ranks": asked.ranks} if asked.ranks is not None else {})
-    asked = _without(asked, (*accounted.masked(asked.slots), *accounted.total(asked.text, sizes)))
+    doubts = (*accounted.masked(asked.slots), *accounted.total(asked.text, sizes))
+    asked = _without(asked, (*doubts, *accounted.other_time(asked.slots, asked.unread)))
     torn = tuple(accounted.torn(asked.text, asked.slots))
     names = tuple(accounted.nameless(asked.text, asked.slots, (*asked.unread, *torn)))
     return asked._replace(unread=_shown(asked.text, (*asked.unread, *torn, *names)))
@@ -315,7 +316,8 @@ def without_old(text: str, slots: Slots) -> "tuple[Slots, tuple[Unread, ...]]":
     own = [slot for slot in slots.values() if slot.origin.by == "request" and not is_old(slot, lines)]
     if not own:
         return slots, ()  # what was pasted is all that is asked for
-    old = [slot for slot in slots.values() if slot.name in _OF_A_SITE and is_old(slot, lines)]
+    names = (*_OF_A_SITE, "nodes") if any(slot.name == "gpus_total" for slot in own) else _OF_A_SITE
+    old = [slot for slot in slots.values() if slot.name in names and is_old(slot, lines)]
     if _INSISTS.search(text):
         return slots, ()
     kept = Slots(slot for slot in slots.values() if slot not in old)
@@ -323,7 +325,7 @@ def without_old(text: str, slots: Slots) -> "tuple[Slots, tuple[Unread, ...]]":
 
 
 _INSISTS = re.compile(r"(?i)\b(?:keep|insist|unchanged|must (?:stay|remain)|same (?:queue|partition|qos))\b")
-_OF_A_SITE = ("partition", "queue", "qos", "gpu", "gpus_per_node", "launcher")
+_OF_A_SITE = ("partition", "queue", "qos", "gpu", "gpus_per_node", "ranks_per_node", "launcher")
 
 
 def _resolved(text: str, asked: "Asked", cluster: "Cluster") -> "Asked":

@@ -61,6 +61,16 @@ def _nodes(nodes: int, number: int, each: int) -> Sequence[int]:
     return (nodes, number // each) if number % each == 0 else (nodes,)
 
 
+_LENGTH = re.compile(r"(?i)(?<![\w.:-])\d+(?:[.,]\d+)?[ -]?(?:h|hrs?|hours?|min|mins|minutes?|d|days?|weeks?)(?!\w)")
+
+
+def other_time(slots: Slots, unread: Sequence[Unread]) -> Iterator[Missing]:
+    """Yield the question for the time where only another job's is said: then the place's own is no guess to take."""
+    told = [each.text for each in unread if not each.stops and _LENGTH.search(each.text)]
+    if "walltime" not in slots and told:
+        yield Missing("walltime", "%s may be of another job; say how long this one may run" % told[0])
+
+
 def masked(slots: Slots) -> Iterator[Missing]:
     """Yield the question for each slot of which a part was read as something else: its value is not what was said."""
     for slot in slots.values():

@@ -22,7 +22,15 @@ from ..weights import CORRECTS
 
 _WORDS = texts("unread")
 _EVERYDAY, _PLACE_WORDS = (listed(_WORDS[name]) for name in ("everyday", "place_words"))
-_WORD = re.compile(r"[^\s,;()\"'`|/&，。；、]+")
+_EAST = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # written without blanks: a name ends where they begin
+_WORD = re.compile(r"[%s]+|[^\s,;()\"'`|/&，。；、：（）%s]+" % (_EAST, _EAST))
+_PLACE_SIGNS = re.compile(
+    r"\s*(?:分区|队列|伫列|佇列|キュー|パーティション|파티션|큐)|\s*(?:qos|queue|partition)\b", re.I
+)
+_PLACE_AHEAD = re.compile(
+    r"(?:分区|队列|キュー|パーティション|파티션|큐|qos|queue|partition)\s*(?:用|是|为|選|选|使用|は|に|を|은|는|로|：|:)?\s*\Z",
+    re.I,
+)
 _APART = re.compile(r"(?:^|[,;:(|/\n])\s*\Z")
 _ENDS = re.compile(r"\s*(?:[,;:)|/\n]|\.(?:\s|$)|$)")
 _CHOICES = ("or", "either", "if", "otherwise")
@@ -189,6 +197,8 @@ def _marks(kind: NodeKind) -> set[str]:
 def _is_apart(match: re.Match[str], text: str) -> bool:
     """Tell whether a word stands between commas or ends, or beside a word of place."""
     before, behind = text[: match.start()], text[match.end() :]
+    if _PLACE_SIGNS.match(behind) or _PLACE_AHEAD.search(before):
+        return True
     beside = {*(word.lower().strip(",.;:") for word in (*before.split()[-1:], *behind.split()[:1]))}
     if beside & (_PLACE_WORDS & {"partition", "queue", "qos"}):
         return True

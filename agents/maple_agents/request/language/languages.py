@@ -146,7 +146,11 @@ def apart(text: str) -> str:
     return _WIDE.sub("，", _CJK.sub("，", _commas(text))) if _CJK.search(text) else text
 
 
+_TURKISH = re.compile(r"(?<=\w)['’](?:n?[dt][ae]n?|[yn]?[aeıiuü]|n?[ıiuü]n|[yl]l?[ae])(?!\w)")  # endings of names
+
+
 def _commas(text: str) -> str:
+    text = re.sub(r"(?<=[\u3040-\u30ff\u3400-\u9fff]):(?=\s*\d)", "：", text)
     return re.sub(r",(?=\s*(?:\d+(?:\.\d+)?\s*)?[\u3040-\u30ff\u3400-\u9fff])", "，", text)
 
 
@@ -159,6 +163,7 @@ def english(text: str, kept: Sequence[tuple[int, int]]) -> Translated | None:
     if name not in texts("foreign"):
         return None
     text = _commas(text)
+    text = _TURKISH.sub(lambda ending: " " * len(ending[0]), text) if name == "Turkish" else text
     parts: list[str] = []
     places: list[int] = []
     at = 0

@@ -35,8 +35,33 @@ _JOINED: Mapping[str, str] = {
 
 
 def numerals(language: str) -> dict[str, str]:
-    """Return the words for twenty to a hundred, and two hundred to nine hundred in German, with their digits."""
+    """Return the words for twenty to a hundred, and two hundred to nine hundred in German, with their digits.
+
+    Where a number and what it counts are one, "두 시간", that in English.
+    """
+    if language in _COUNTERS:
+        return dict(_counted(language))
     return dict(_numerals(language)) if language in _TENS else {}
+
+
+_COUNTERS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "Korean": (
+        "한 두 세 네 다섯 여섯 일곱 여덟 아홉 열 열한 열두",
+        {"시간": "hours", "노드": "nodes", "개 노드": "nodes", "장": "GPUs", "대": "nodes", "개의 노드": "nodes"},
+    ),
+    "Japanese": (
+        "一 二 三 四 五 六 七 八 九 十 十一 十二",
+        {"時間": "hours", "ノード": "nodes", "枚": "GPUs", "日間": "days", "台": "nodes"},
+    ),
+}
+
+
+def _counted(language: str) -> Iterator[tuple[str, str]]:
+    words, counters = _COUNTERS[language]
+    for number, word in enumerate(words.split(), 1):
+        for counter, counts in counters.items():
+            yield word + counter, "%d %s" % (number, counts)
+            yield "%s %s" % (word, counter), "%d %s" % (number, counts)
 
 
 def _numerals(language: str) -> Iterator[tuple[str, str]]:

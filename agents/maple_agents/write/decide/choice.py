@@ -149,7 +149,9 @@ _SERVER = re.compile(r"(?:vllm|sglang|ollama)\s|python3? -m (?:vllm|sglang)\.")
 
 def _alone(slots: Slots, load: Load, cluster: Cluster, nodes: int | None) -> Assumed | None:
     """Return that the program is one process: for one rank, or where it divides itself over the GPUs of a node."""
-    if "launcher" in slots or "single" not in cluster.paradigms:
+    if "single" not in cluster.paradigms or slots.text("launcher") not in ("", "srun"):
+        return None
+    if "launcher" in slots and (load.ranks != 1 or not _startable("single", slots, cluster)):
         return None
     if nodes == 1 and "ranks_per_node" not in slots and _SERVER.match(slots.text("program")):
         return Assumed("paradigm", "single", "it starts its own processes")
