@@ -86,6 +86,7 @@ def test_every_repair_in_the_tree_starts_the_worlds_that_were_declared() -> None
         "pbs/wrong/nodes-counted-by-lines": [(11, [32], [8])],  # the node file's lines are counted as nodes
         "MPL303/pbs-nodes-counted-by-lines": [(9, [32], [8])],
         "MPL303/the-number-of-tasks": [(5, [16], [8])],  # twice as many nodes as tasks, on two nodes
+        "MPL306/a-large-world-of-another-size": [(5, [128], [256])],  # four GPUs a node were counted, and eight asked for
         "MPL306/exported": [(5, [4], [8])],  # as many tasks as GPUs, and a smaller number that is said
         "pbs/wrong/world-size-from-six-cards": [(12, [12], [24])],
         "wrong/world-size-too-small": [(5, [2], [4])],
@@ -97,6 +98,7 @@ def test_every_repair_in_the_tree_starts_the_worlds_that_were_declared() -> None
         "MPL314/a-command-that-was-not-quoted": [
             (5, [1, 1], [8])
         ],  # bash -c took its first word alone: no option was read
+        "MPL217/one-dash": [(6, [4], [])],  # -nodes=2 was no number of tasks; a program of its own now has eight
         "MPL321/a-line-in-quotes": [(5, [2], [8])],  # the quotes hid torchrun: two tasks of no program
     }
 

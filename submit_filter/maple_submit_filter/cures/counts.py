@@ -88,6 +88,14 @@ def changed(
     return made if made.edits or made.argv_edits else None
 
 
+def on_fewer_nodes(plan: LaunchPlan, job: Job, nodes: int, most: int, why: str) -> Optional[Fix]:
+    """Ask for so many nodes, and say as many to the launchers that were told the other number."""
+    ranks = [group.ranks_per_node for step in plan.steps for group in step.groups if group.ranks_per_node]
+    each = ranks[0] if ranks else plan.allocation.tasks_per_node or 1
+    made = changed(Counts(each, nodes, each * nodes), Counts(each, most, each * most), plan, job, why)
+    return made.fix(Safety.ASK, "%s, and the counts that follow" % counted(most, "node")) if made is not None else None
+
+
 def _numbers(was: Counts, becomes: Counts) -> Numbers:
     """Return for each kind of count what it is and should be; one task a node, which starts the others, is a node."""
     of_node, nodes, total = zip(was, becomes)

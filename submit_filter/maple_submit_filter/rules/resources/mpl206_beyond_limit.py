@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator, List, Optional
 
-from ...cures.counts import Counts, changed
+from ...cures.counts import on_fewer_nodes
 from ...cures.option_edits import at, restate
 from ...cures.places import alike, for_a_purpose, has_a_price, moves, needs_of
 from ...request.scheduler_words import is_pbs, option
@@ -63,20 +63,12 @@ def _nodes(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
         return None
     says = "%d nodes, but %s allows at most %d" % (wanted, most.row.name, most.most)
     finding = _finding(job, site, _nodes_say(job), says, most, _fewer(job, most.most))
-    less = _with_all_counts(plan, job, wanted, most.most)
+    less = on_fewer_nodes(plan, job, wanted, most.most, "MPL206")
     if less is None:
         return finding
     alone = option(job, _nodes_say(job), _fewer(job, most.most).decode("utf-8", "replace"))
     fixes = tuple(less if fix.says == alone else fix for fix in finding.fixes)
     return finding._replace(fixes=fixes if less in fixes else (*fixes, less))
-
-
-def _with_all_counts(plan: LaunchPlan, job: Job, nodes: int, most: int) -> Optional[Fix]:
-    """Ask for so many nodes, and say as many to the launchers that were told the other number."""
-    ranks = [group.ranks_per_node for step in plan.steps for group in step.groups if group.ranks_per_node]
-    each = ranks[0] if ranks else plan.allocation.tasks_per_node or 1
-    made = changed(Counts(each, nodes, each * nodes), Counts(each, most, each * most), plan, job, "MPL206")
-    return made.fix(Safety.ASK, "%s, and the counts that follow" % counted(most, "node")) if made is not None else None
 
 
 def _nodes_say(job: Job) -> str:

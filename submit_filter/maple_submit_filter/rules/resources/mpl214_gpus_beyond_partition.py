@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Iterator, Optional, Tuple
 
+from ...cures.counts import fewer_on_a_node, on_fewer_nodes
 from ...cures.option_edits import at, restate
 from ...cures.places import moves, needs_of
 from ...request.slurm import values
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
-from ...types.findings import Finding
+from ...types.findings import Finding, counted
 from ...types.job import Job, Setting
 from ...types.launch_plan import LaunchPlan
 from .. import rule
@@ -29,7 +30,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     for finding in (_per_node(plan, job, site), _total(plan, job, site)):
         if finding is not None:
-            yield finding._replace(fixes=_roomier(finding, plan, job, site) or finding.fixes)
+            yield finding._replace(fixes=(*_roomier(finding, plan, job, site), *finding.fixes))
             return
 
 
@@ -50,7 +51,9 @@ def _per_node(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
     for name in ("gpus-per-node", "gres"):
         count = gpu_count(job.settings, name)
         if most is not None and there and count is not None and most.most < count <= there:
-            return _finding(job.settings.get(name), count, most, most.most)
+            says = "%s on each node" % counted(most.most, "GPU")
+            fixes = tuple(fewer_on_a_node(count, most.most, plan, job, "MPL214", says)) if most.most else ()
+            return _finding(job.settings.get(name), count, most, most.most)._replace(fixes=fixes)
     each, tasks = gpu_count(job.settings, "gpus-per-task"), values.whole(job.settings.value("ntasks") or b"")
     alone = values.nodes(job.settings.value("nodes") or b"1") == (1, 1)
     if most is not None and there and each and tasks and alone and most.most < each * tasks <= there:
@@ -77,7 +80,7 @@ def _total(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
     total, nodes = gpu_count(job.settings, "gpus"), values.nodes(job.settings.value("nodes") or b"") or _of_tasks(job)
     there = most_of(plan.allocation.node_kinds, "gpus")
     if total is None and nodes is not None:
-        return _by_nodes(nodes[0], job, site)
+        return _by_nodes(nodes[0], plan, job, site)
     if total is None or (nodes is not None and there is not None and total > nodes[1] * there):
         return None
     on_node, in_all = limit(job, site, "gpus_per_node"), limit(job, site, "max_gpus")
@@ -94,7 +97,7 @@ def _of_tasks(job: Job) -> Optional[Tuple[int, int]]:
     return (1, tasks) if tasks else None
 
 
-def _by_nodes(nodes: int, job: Job, site: Site) -> Optional[Finding]:
+def _by_nodes(nodes: int, plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
     """More in all than one job may have, counted by its nodes."""
     each = _on_node(job)
     in_all = limit(job, site, "max_gpus")
@@ -102,8 +105,11 @@ def _by_nodes(nodes: int, job: Job, site: Site) -> Optional[Finding]:
         return None
     setting, fewer = job.settings.get("nodes"), in_all.most // each
     made = restate(job, setting, b"%d" % fewer, "MPL214") if setting is not None and fewer else None
-    finding = _finding(setting, each * nodes, in_all, in_all.most)
-    return finding._replace(fixes=(made.fix(Safety.ASK, "--nodes=%d" % fewer),)) if made is not None else finding
+    less = on_fewer_nodes(plan, job, nodes, fewer, "MPL214") if setting is not None and fewer else None
+    ways = (made.fix(Safety.ASK, "--nodes=%d" % fewer) if made is not None else None, less)
+    return _finding(setting, each * nodes, in_all, in_all.most)._replace(
+        fixes=tuple(dict.fromkeys(fix for fix in ways if fix is not None))
+    )
 
 
 def _finding(setting: Optional[Setting], count: int, by: Limit, most: int) -> Finding:
