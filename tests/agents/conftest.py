@@ -45,7 +45,7 @@ def decided(monkeypatch) -> Callable[..., list]:
     def set_to(decision) -> list:
         asked: list = []
 
-        def decide(submission, site, peruse=None) -> Decision:
+        def decide(submission, site, read=None, peruse=None) -> Decision:
             asked.append((submission, site))
             if isinstance(decision, Exception):
                 raise decision

@@ -575,3 +575,20 @@ def test_of_two_ways_the_second_can_be_taken(maple, tmp_path):
     assert (taken.code, taken.out) == (0, TWO_WAYS.replace(b"--nodes=2", b"--nodes=4").decode())
     none = maple("check", "two.sh", "--site", "generic-slurm", "--take", "3")
     assert none.code == 2 and "no offer 3 for two.sh: there are 2" in none.err
+
+
+def test_files_are_looked_for_beside_a_script_of_another_folder(maple, tmp_path):
+    """Where they lie beside it, and none of them here; else it is checked as it would be submitted here."""
+    script = b"#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=4\n"
+    script += b"export HEAD=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)\nsrun bash start.sh\n"
+    torchrun = b"torchrun --nnodes=2 --nproc_per_node=4 --rdzv_id=$RANDOM --rdzv_backend=c10d"
+    torchrun += b" --rdzv_endpoint=$HEAD:29500"
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    (folder / "job.sh").write_bytes(script)
+    assert json.loads(maple("check", "--json", "jobs/job.sh").out)["findings"] == []
+    (folder / "start.sh").write_bytes(torchrun + b" train.py\n")
+    (finding,) = json.loads(maple("check", "--json", "jobs/job.sh").out)["findings"]
+    assert (finding["code"], finding["elsewhere"][0]["file"]) == ("MPL503", "start.sh")
+    (tmp_path / "start.sh").write_bytes(torchrun.replace(b"$RANDOM", b"7") + b" train.py\n")
+    assert json.loads(maple("check", "--json", "jobs/job.sh").out)["findings"] == []

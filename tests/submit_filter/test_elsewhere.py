@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from maple_submit_filter.answer.decision import Decision, decide
 from maple_submit_filter.answer.report import report
 from maple_submit_filter.site.facts import GENERIC_SLURM
@@ -46,3 +47,34 @@ def test_a_batch_that_does_not_fit_is_shown_in_its_file() -> None:
         '  -  "train_batch_size": 64,',
         '  +  "train_batch_size": 128,',
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "wrong", "right"),
+    [
+        ("MPL503", b"--rdzv_id=$RANDOM", "--rdzv_id=$SLURM_JOB_ID"),
+        ("MPL503", b'--rdzv_id "run-$RANDOM"', "--rdzv_id $SLURM_JOB_ID"),
+        ("MPL335", b"--nproc_per_nodes=4", "--nproc_per_node=4"),
+    ],
+)
+def test_an_option_that_a_called_script_says_is_shown_there(code: str, wrong: bytes, right: str) -> None:
+    """With its value, or its name, as it should be; no byte of the script is pointed at."""
+    script = b"#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=4\n"
+    script += b"export HEAD=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)\nsrun bash start.sh\n"
+    rest = b" --rdzv_backend=c10d --rdzv_endpoint=$HEAD:29500 train.py\n"
+    rest = rest if b"nproc" in wrong else b" --nproc_per_node=4" + rest
+    decision = _decided(script, start_sh=b"#!/bin/bash\ntorchrun --nnodes=2 " + wrong + rest)
+    (change,) = next(finding for finding in decision.findings if finding.code == code).elsewhere
+    assert (change.file, change.line) == ("start.sh", 2)
+    assert change.was.replace(wrong.decode(), right) == change.becomes
+    assert all(edit.span.start >= 0 for finding in decision.findings for fix in finding.fixes for edit in fix.edits)
+
+
+def test_an_option_that_stands_in_two_lines_is_left_to_its_owner() -> None:
+    """Which of them is started is not known."""
+    script = b"#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=4\n"
+    script += b"export HEAD=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)\nsrun bash start.sh\n"
+    line = b"torchrun --nnodes=2 --nproc_per_node=4 --rdzv_id=$RANDOM --rdzv_backend=c10d"
+    line += b" --rdzv_endpoint=$HEAD:29500 t.py\n"
+    text = b"#!/bin/bash\nif false; then\n" + line + b"fi\n" + line
+    assert not any(finding.elsewhere for finding in _decided(script, start_sh=text).findings)

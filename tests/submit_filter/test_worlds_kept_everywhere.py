@@ -86,7 +86,9 @@ def test_every_repair_in_the_tree_starts_the_worlds_that_were_declared() -> None
         "pbs/wrong/nodes-counted-by-lines": [(11, [32], [8])],  # the node file's lines are counted as nodes
         "MPL303/pbs-nodes-counted-by-lines": [(9, [32], [8])],
         "MPL303/the-number-of-tasks": [(5, [16], [8])],  # twice as many nodes as tasks, on two nodes
-        "MPL306/a-large-world-of-another-size": [(5, [128], [256])],  # four GPUs a node were counted, and eight asked for
+        "MPL306/a-large-world-of-another-size": [
+            (5, [128], [256])
+        ],  # four GPUs a node were counted, and eight asked for
         "MPL306/exported": [(5, [4], [8])],  # as many tasks as GPUs, and a smaller number that is said
         "pbs/wrong/world-size-from-six-cards": [(12, [12], [24])],
         "wrong/world-size-too-small": [(5, [2], [4])],

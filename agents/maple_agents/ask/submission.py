@@ -55,11 +55,14 @@ def on_site(site_id: str, known_by: str) -> str:
 def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
     """Return what the engine decides of `sbatch WORDS… SCRIPT`, or qsub's, there; raises `Complaint` if it cannot.
 
-    *script* is a path, or "-" for standard input. Without *site_id* the site is the one we are on. Behind `--` among
+    *script* is a path, or "-" for standard input. Where files that it names lie beside it, and none of them here, it is
+    taken to be submitted from its own folder. Without *site_id* the site is the one we are on. Behind `--` among
     the *words* stand those that follow the script; without it nobody knows what these will be.
     """
     from maple_submit_filter.answer.decision import decide
     from maple_submit_filter.host.bounded_file import read_file
+
+    from .beside import Looked
 
     source = source_of(script)
     where = here_of(site_id, source)
@@ -71,7 +74,12 @@ def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
     if script == "-" and split(words)[1]:
         raise Complaint("- takes no words behind it", "name a file: only a script in a file is given arguments")
     asked = submission(script, source, words, site.scheduler)
-    decision = decide(asked, site, peruse=read_file)
+    looked = Looked(asked.cwd)
+    decision = decide(asked, site, read=looked.read, peruse=looked.read)
+    folder = os.path.dirname(os.path.abspath(os.fsencode(script))) if script != "-" else asked.cwd
+    if looked.would_find(folder):
+        asked = asked._replace(cwd=folder)
+        decision = decide(asked, site, peruse=read_file)
     return Answer(
         "stdin" if script == "-" else script,
         asked,

@@ -112,6 +112,34 @@ def _in_called(plan: LaunchPlan, job: Job, option: Option, value: bytes, new: by
     )
 
 
+def option_in_called_file(
+    plan: LaunchPlan, job: Job, option: Optional[Option], new: bytes, named: bytes = b""
+) -> Tuple[FileLine, ...]:
+    """Return the line of a called script that says an option, with another value, or *named* otherwise.
+
+    () where it stands in the script itself, or in no one line.
+    """
+    if option is None or option.span is not None:
+        return ()
+    return _word_in_called_file(plan, job, option.spelling.split(b"=")[0], new, named)
+
+
+def name_in_called_file(plan: LaunchPlan, job: Job, spelling: bytes, named: bytes) -> Tuple[FileLine, ...]:
+    """Return the line of a called script that says an option, with its name as it is called."""
+    return _word_in_called_file(plan, job, spelling, b"", named)
+
+
+def _word_in_called_file(plan: LaunchPlan, job: Job, spelling: bytes, new: bytes, named: bytes) -> Tuple[FileLine, ...]:
+    spelled = re.compile(
+        rb"(?m)^[^#\n]*?(?<!\S)(%s)(?:[= \t]+(\"[^\"\n]*\"|'[^'\n]*'|[^\s\\]+))?(?=[\s\\]|$)" % re.escape(spelling)
+    )
+    places = [(file, text, match) for file, text in files_read(plan, job) for match in spelled.finditer(text)]
+    if len(places) != 1 or (not named and places[0][2].group(2) is None):
+        return ()
+    file, text, match = places[0]
+    return (line_of_file(file, text, Span(*match.span(1 if named else 2)), named or new),)
+
+
 def _read(plan: LaunchPlan, job: Job) -> Iterator[Program]:
     for step in plan.steps if job.peruse is not None else ():
         for name in _files(step) if not step.maybe and (not step.unknown or plan.presumes) else ():

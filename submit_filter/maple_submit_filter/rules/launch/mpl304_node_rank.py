@@ -15,6 +15,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Link, Option, Step
 from .. import rule
+from ..program_text import option_in_called_file
 
 EACH = "each node gets its own node rank"
 MET = "use the c10d rendezvous, which assigns the node ranks"
@@ -34,10 +35,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == breach_kinds.NODE_RANK and step.links:
-                yield _finding(step, breach, job, site)
+                yield _finding(step, breach, plan, job, site)
 
 
-def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
+def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     link = step.links[-1]
     option = link.option(AGENTS[link.name].node_rank)
     rank = breach.numbers.get("node rank")
@@ -55,12 +56,15 @@ def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
         if value == b"0" and option.value is not None and option.value.span() is None and not own:
             says += ": the batch shell expands the variable before the tasks start"
     at = (option.span if option is not None else None) or link.name_span
+    fixes = tuple(_fixes(step, link, job, site))
+    words = rank_words(step.links, site, job.source) if not fixes else None
     return Finding(
         "MPL304",
         says,
         at,
         True,
-        fixes=tuple(_fixes(step, link, job, site)),
+        fixes=fixes,
+        elsewhere=option_in_called_file(plan, job, option, b"$" + words.node) if words is not None else (),
         help="let each task expand the variable itself",
     )
 

@@ -13,6 +13,7 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Link
 from ...types.text import Text
 from .. import rule
+from ..program_text import name_in_called_file
 from ..spelling import alike
 
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "srun")
@@ -52,11 +53,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         for link in step.links if not step.maybe else ():
             launcher = LAUNCHERS.get(link.name) if link.name in _LAUNCHERS else None
             if launcher is not None and launcher.table is not None:
-                yield from _unknown(link, launcher.table, job)
+                yield from _unknown(link, launcher.table, plan, job)
                 yield from _both(link)
 
 
-def _unknown(link: Link, table: Table, job: Job) -> Iterator[Finding]:
+def _unknown(link: Link, table: Table, plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     spelled = [name for name in table.rows if name[:2] == b"--"]
     for word in _own_words(link, table):
         name = word.raw.split(b"=")[0]
@@ -73,6 +74,7 @@ def _unknown(link: Link, table: Table, job: Job) -> Iterator[Finding]:
             )
             yield Finding("MPL335", "%s has no option %s" % (link.name, name.decode("utf-8", "replace")),
                           span or link.name_span, fixes=fixes,
+                          elsewhere=name_in_called_file(plan, job, name, best) if best and not fixes else (),
                           help="did you mean %s?" % best.decode() if best else "")  # fmt: skip
 
 
@@ -93,10 +95,7 @@ def _words(name: bytes) -> Tuple[bytes, ...]:
 
 
 def _span(word: Text, name: bytes) -> Optional[Span]:
-    piece = word.pieces[0] if word.pieces else None
-    if piece is None or piece.start is None or not piece.text.startswith(name):
-        return None
-    return Span(piece.start, piece.start + len(name))
+    return word.span(0, len(name)) if word.raw.startswith(name) else None
 
 
 def _both(link: Link) -> Iterator[Finding]:

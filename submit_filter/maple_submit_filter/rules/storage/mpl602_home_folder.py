@@ -26,6 +26,7 @@ _MOVES = (  # compiled only when wanted
     rb"(?<![\w./-])(?:cd|pushd|popd|chdir|eval|apptainer|singularity|podman\S*|docker|shifter|enroot)(?![\w./-])"
     rb"|PBS_O_|PBS_JOBDIR|OLDPWD|\bPWD\b|[\s\"'](?:--?w(?:ork)?dir|--?wd|--chdir|--pwd|--path|--?cwd|-C|-D)\b"
 )
+_GOES = rb"(?m)(?:^|[;&|({])[ \t]*(?:cd|pushd|chdir)(?![\w./-])"
 # Whatever may bring the file there.
 _BRINGS = (
     rb"(?<![\w./-])(?:cp|mv|ln|rsync|tar|unzip|gunzip|zcat|cpio|git|hg|svn|wget|curl|scp|sftp|install|dd|tee|patch|make"
@@ -125,7 +126,7 @@ def _uncommented(source: bytes) -> bytes:
 
 
 def stays(job: Job, home: bytes, uses: List[Use], program: nodes.Program) -> bool:
-    """Return whether nothing in the script, or in what a login shell reads, may change the folder or bring the files.
+    """Return whether nothing in the script may change the folder or bring the files, nor a login shell's files by cd.
 
     A file that is read by the script is looked into; one that cannot be makes all unknown.
     """
@@ -135,7 +136,12 @@ def stays(job: Job, home: bytes, uses: List[Use], program: nodes.Program) -> boo
     missing = {use.name for use in uses}
     if not all(_quiet(job, _at(home, name), name in missing) for name, _ in sourced(program)):
         return False
-    return not any(_moves(job, _at(home, name)) for name in STARTUP)
+    return not any(_begins_with(job, _at(home, name), _GOES) for name in STARTUP)
+
+
+def surely_stays(job: Job, home: bytes) -> bool:
+    """Return whether no file of a login shell may change the folder, whatever it evaluates."""
+    return not any(_begins_with(job, _at(home, name), _MOVES) for name in STARTUP)
 
 
 def _written(text: bytes, uses: List[Use]) -> bool:
@@ -168,9 +174,9 @@ def _quiet(job: Job, path: bytes, missing: bool) -> bool:
     return not may_move(content)
 
 
-def _moves(job: Job, path: bytes) -> bool:
+def _begins_with(job: Job, path: bytes, pattern: bytes) -> bool:
     content = job.read(path) if job.read is not None else None
-    return content is not None and may_move(content)
+    return content is not None and re.search(pattern, _uncommented(content)) is not None
 
 
 CODE = "MPL602"
@@ -212,11 +218,14 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         yield _nowhere(missing[0], missing, job, home, program)
         return
     # A function of the submitter's shell may do anything, and a program may make the file that it is.
-    sure = "all-variables" not in job.settings and makes_nothing(program, here[0].span.start)
-    fix = _into(here, job, home, program) if sure else None
+    sure = (
+        "all-variables" not in job.settings and makes_nothing(program, here[0].span.start) and surely_stays(job, home)
+    )
+    fix = _into(here, job, home, program)
+    fix = fix._replace(safety=Safety.ASK) if fix is not None and not sure else fix
     says = "%s lies in the folder of submission, but PBS starts the job in the home directory"
     yield Finding(CODE, says % here[0].name.decode("utf-8", "backslashreplace"), here[0].span, sure,
-                  fixes=(fix,) if fix is not None else (), help='cd "$PBS_O_WORKDIR" in front of it')  # fmt: skip
+                  fixes=(fix,) if fix is not None else (), help='write cd "$PBS_O_WORKDIR" in front of it')  # fmt: skip
 
 
 def _nowhere(use: Use, missing: List[Use], job: Job, home: bytes, program: nodes.Program) -> Finding:
@@ -225,7 +234,7 @@ def _nowhere(use: Use, missing: List[Use], job: Job, home: bytes, program: nodes
     says = "PBS starts the job in the home directory, and %s is not there"
     return Finding(CODE, says % use.name.decode("utf-8", "backslashreplace"), use.span,
                    fixes=(fix._replace(safety=Safety.ASK),) if fix is not None else (),
-                   help='cd "$PBS_O_WORKDIR" in front of it')  # fmt: skip
+                   help='write cd "$PBS_O_WORKDIR" in front of it')  # fmt: skip
 
 
 def _leads_elsewhere(name: str) -> bool:
