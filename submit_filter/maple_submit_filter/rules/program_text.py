@@ -96,13 +96,6 @@ def in_called_file(plan: LaunchPlan, job: Job, option: Optional[Option], new: by
     return _in_called(plan, job, option, rb"(%s)(?![\w.])" % option.value.raw, new)
 
 
-def drawn_in_called_file(plan: LaunchPlan, job: Job, option: Optional[Option], new: bytes) -> Tuple[FileLine, ...]:
-    """Return the line of a called script that draws an option's value in each task, with one value for all."""
-    if option is None or option.value_span is not None:
-        return ()
-    return _in_called(plan, job, option, rb"(\"?(?:\$\{?\w+\}?|\$\([^()\n]*\)|`[^`\n]*`)\"?)(?=\s|$)", new)
-
-
 def _in_called(plan: LaunchPlan, job: Job, option: Option, value: bytes, new: bytes) -> Tuple[FileLine, ...]:
     name = rb"[-_]".join(map(re.escape, option.spelling.split(b"=")[0].lstrip(b"-").replace(b"_", b"-").split(b"-")))
     spelled = re.compile(rb"(?<!\S)--?%s[= \t]+%s" % (name, value))
@@ -112,32 +105,27 @@ def _in_called(plan: LaunchPlan, job: Job, option: Option, value: bytes, new: by
     )
 
 
-def option_in_called_file(
-    plan: LaunchPlan, job: Job, option: Optional[Option], new: bytes, named: bytes = b""
-) -> Tuple[FileLine, ...]:
-    """Return the line of a called script that says an option, with another value, or *named* otherwise.
-
-    () where it stands in the script itself, or in no one line.
-    """
+def option_in_called_file(plan: LaunchPlan, job: Job, option: Optional[Option], new: bytes) -> Tuple[FileLine, ...]:
+    """Return the line of a called file that says an option, with another value; () where no one line does."""
     if option is None or option.span is not None:
         return ()
-    return _word_in_called_file(plan, job, option.spelling.split(b"=")[0], new, named)
+    return _said_once(plan, job, option.spelling.split(b"=")[0], 2, new)
 
 
 def name_in_called_file(plan: LaunchPlan, job: Job, spelling: bytes, named: bytes) -> Tuple[FileLine, ...]:
-    """Return the line of a called script that says an option, with its name as it is called."""
-    return _word_in_called_file(plan, job, spelling, b"", named)
+    """Return the line of a called file that says an option, with its name as it is called."""
+    return _said_once(plan, job, spelling, 1, named)
 
 
-def _word_in_called_file(plan: LaunchPlan, job: Job, spelling: bytes, new: bytes, named: bytes) -> Tuple[FileLine, ...]:
-    spelled = re.compile(
-        rb"(?m)^[^#\n]*?(?<!\S)(%s)(?:[= \t]+(\"[^\"\n]*\"|'[^'\n]*'|[^\s\\]+))?(?=[\s\\]|$)" % re.escape(spelling)
-    )
+def _said_once(plan: LaunchPlan, job: Job, spelling: bytes, part: int, new: bytes) -> Tuple[FileLine, ...]:
+    """Return the one line that says an option, with *new* for its name (1) or its value (2)."""
+    value = rb"(?:[= \t]+(\"[^\"\n]*\"|'[^'\n]*'|[^\s\\]+))?(?=[\s\\]|$)"
+    spelled = re.compile(rb"(?m)^[^#\n]*?(?<!\S)(%s)%s" % (re.escape(spelling), value))
     places = [(file, text, match) for file, text in files_read(plan, job) for match in spelled.finditer(text)]
-    if len(places) != 1 or (not named and places[0][2].group(2) is None):
+    if len(places) != 1 or places[0][2].group(part) is None:
         return ()
     file, text, match = places[0]
-    return (line_of_file(file, text, Span(*match.span(1 if named else 2)), named or new),)
+    return (line_of_file(file, text, Span(*match.span(part)), new),)
 
 
 def _read(plan: LaunchPlan, job: Job) -> Iterator[Program]:

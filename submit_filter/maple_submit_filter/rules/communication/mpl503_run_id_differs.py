@@ -13,7 +13,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
 from .. import rule
-from ..program_text import drawn_in_called_file
+from ..program_text import option_in_called_file
 
 
 @rule("MPL503", "each node gives the rendezvous another id")
@@ -42,6 +42,6 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site)
         at,
         True,
         fixes=fixes,
-        elsewhere=() if fixes else drawn_in_called_file(plan, job, step.links[-1].option("rdzv-id"), job_id(site)),
+        elsewhere=() if fixes else option_in_called_file(plan, job, step.links[-1].option("rdzv-id"), job_id(site)),
         help="use one id on all nodes, for example the job id",
     )
