@@ -58,9 +58,10 @@ deb rpm: native-tree ## dist/maple-hpc of this version for this machine's kind (
 native-tree: venv
 	@rm -rf build/native/$(ARCH) && packaging/native/tree.sh $(ARCH) build/native/$(ARCH)
 
-try-packages: deb rpm ## both packages installed, upgraded, gone back and removed in roots of Debian 12 and 13 (as root; ten minutes)
+try-packages: deb rpm callers-venv ## all that is installed, whole: deb and rpm in roots of Debian 12 and 13, wheels by each Python, EasyBuild (as root; a quarter of an hour)
 	@packaging/native/roots.sh build/roots
-	@MAPLE_TEST_ROOTS=$(CURDIR)/build/roots $(PYTEST) tests/packaging/test_native_packages.py
+	@MAPLE_TEST_ROOTS=$(CURDIR)/build/roots MAPLE_TEST_WHOLE=1 $(PYTEST) tests/packaging/test_native_packages.py \
+		tests/packaging/test_wheelhouse.py tests/packaging/test_recipes.py
 
 front: ## the C program that stands in for sbatch
 	@if [ -f $(FRONT)/Makefile ]; then $(MAKE) -s -C $(FRONT); fi

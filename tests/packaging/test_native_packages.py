@@ -88,15 +88,32 @@ class Root:
         self._rpm("-e", "maple-hpc")
 
     def later(self) -> Path:
-        """The same package by a later version, where it can be packed anew."""
+        """The same package by a later version."""
         if not self.is_deb:
-            return self.package
+            return self._later_rpm()
         made, package = self.folder / "tmp/later", self.folder / "tmp/later.deb"
         subprocess.run(["dpkg-deb", "-R", self.package, made], check=True)
         for file in (made / "DEBIAN/control", *made.glob("**/maple_submit_filter/__init__.py")):
             file.write_text(re.sub(r"\d+\.\d+\.\d+(?=[\n\"'])", LATER, file.read_text(), count=1))
         words = ["dpkg-deb", "--root-owner-group", "-Znone", "--build", made, package]
         subprocess.run(words, check=True, capture_output=True)
+        return package
+
+    def _later_rpm(self) -> Path:
+        """Of the tree that the package was made of, as build.sh makes it."""
+        top, arch = self.folder / "tmp/later", os.uname().machine
+        tree = top / "tree"
+        shutil.copytree(ROOT / "build/native" / arch, tree, symlinks=True)
+        (tree / "usr/share/zsh/vendor-completions").rename(tree / "usr/share/zsh/site-functions")
+        for file in tree.glob("**/maple_submit_filter/__init__.py"):
+            file.write_text(re.sub(r"\d+\.\d+\.\d+(?=[\"'])", LATER, file.read_text(), count=1))
+        spec = (NATIVE / "maple-hpc.spec").read_text().replace("@VERSION@", LATER).replace("@ARCH@", arch)
+        (top / "maple-hpc.spec").write_text(spec)
+        defined = {"_topdir": top, "tree": tree, "scripts": NATIVE}
+        words = [word for name, value in defined.items() for word in ("--define", f"{name} {value}")]
+        argv = ["rpmbuild", "--quiet", "-bb", "--target", arch, *words, str(top / "maple-hpc.spec")]
+        subprocess.run(argv, check=True, capture_output=True, timeout=280)
+        (package,) = top.glob("RPMS/*/*.rpm")
         return package
 
     def files(self) -> set[str]:
@@ -150,10 +167,9 @@ def test_installed_upgraded_gone_back_and_removed(root: Root) -> None:
     assert "7" in root.run(STORE % "assert s.check() == []; print(s.counted()[0].jobs)")
     root.run("maple admin mode repair --prefix /opt/maple")
     root.run("maple admin install --prefix /opt/maple --bin /opt/maple/bin --site ncsa-delta")
-    if root.is_deb:
-        assert LATER in root.run("maple --version") and LATER in os.readlink(root.folder / "opt/maple/current")
-        root.run("maple admin rollback --prefix /opt/maple")
-        assert LATER not in os.readlink(root.folder / "opt/maple/current")
+    assert LATER in root.run("maple --version") and LATER in os.readlink(root.folder / "opt/maple/current")
+    root.run("maple admin rollback --prefix /opt/maple")
+    assert LATER not in os.readlink(root.folder / "opt/maple/current")
     assert "--ntasks-per-node=1" in root.submitted()
 
     root.remove()

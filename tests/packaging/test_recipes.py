@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import types
+import unittest.mock
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,7 @@ import pytest
 import tomllib
 from maple_submit_filter import __version__
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 PLAYBOOK = ROOT / "build" / "callers-venv" / "bin" / "ansible-playbook"
@@ -38,6 +43,70 @@ def test_spack_asks_for_what_the_package_asks_for() -> None:
     for name, asked in wanted("daemon", "window").items():
         least = next(iter(asked.specifier)).version
         assert f'depends_on("py-{name}@{least}:"' in text, name
+
+
+class Recipe:
+    """A Spack recipe, run against a stand-in of the directives that Spack's packaging guide documents."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.name = path, path.parent.name
+        self.needs: list[str] = []
+        self.versions: dict[str, str] = {}
+        self.variants: set[str] = set()
+        inside: list[str] = []
+
+        @contextlib.contextmanager
+        def when(spec: str) -> Iterator[None]:
+            assert spec.lstrip("+~") in self.variants, spec
+            inside.append(spec)
+            yield
+            inside.pop()
+
+        def depends_on(spec: str, *, type: str | tuple[str, ...] = ("build", "link"), when: str = "") -> None:
+            assert ({type} if isinstance(type, str) else set(type)) <= {"build", "link", "run", "test"}
+            self.needs.append(spec)
+
+        def variant(name: str, *, default: bool, description: str) -> None:
+            self.variants.add(name)
+
+        def version(text: str, *, sha256: str = "") -> None:
+            self.versions[text] = sha256
+
+        guide = types.ModuleType("spack.package")
+        for directive in (when, depends_on, variant, version):
+            setattr(guide, directive.__name__, directive)
+        guide.license = lambda text: None  # type: ignore[attr-defined]
+        guide.PythonPackage = type("PythonPackage", (), {})  # type: ignore[attr-defined]
+        modules = {"spack": types.ModuleType("spack"), "spack.package": guide}
+        with unittest.mock.patch.dict(sys.modules, modules):
+            made: dict[str, Any] = {}
+            exec(compile(path.read_text(), str(path), "exec"), made)
+        of_spack = "".join(word.capitalize() for word in self.name.split("-"))
+        self.package = made[of_spack]  # the name that Spack looks for
+
+
+RECIPES = {path.parent.name: Recipe(path) for path in sorted(SPACK.parents[1].glob("*/package.py"))}
+BUILTIN = json.loads(Path(__file__).with_name("spack_builtin.json").read_text())["packages"]
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_whatever_a_spack_recipe_asks_for_can_be_had(name: str) -> None:
+    """Of a recipe here, or of Spack's own as they were read: by name and by the least version."""
+    for spec in RECIPES[name].needs:
+        found = re.fullmatch(r"([a-z0-9-]+)(?:@([\d.]+):([\d.]+)?)?", spec)
+        assert found, spec
+        newest = max(RECIPES[found[1]].versions, key=Version) if found[1] in RECIPES else BUILTIN.get(found[1])
+        assert newest is not None, f"{spec}: Spack has none, and no recipe here makes it"
+        assert not found[2] or Version(found[2]) <= Version(newest), f"{spec}: the newest is {newest}"
+
+
+@pytest.mark.parametrize("name", sorted(set(RECIPES) - {"py-maple-hpc"}))
+def test_what_spack_fetches_is_what_pip_is_held_to(name: str) -> None:
+    """The version and the hash stand in daemon.lock, and so in the same place for both."""
+    lock = (ROOT / "packaging" / "setup" / "daemon.lock").read_text()
+    ((version, digest),) = RECIPES[name].versions.items()
+    block = re.search(r"(?m)^%s==%s .*(?:\n    --hash=\S+(?: .)?)*" % (name.removeprefix("py-"), version), lock)
+    assert block and digest in block[0] and version in RECIPES[name].package.pypi
 
 
 def test_easybuild_s_file_has_what_it_needs() -> None:
@@ -86,12 +155,19 @@ def eb(modules: str, folder: Path, *words: object) -> str:
 
 @pytest.mark.skipif(not EB.exists(), reason="EasyBuild is in build/callers-venv: make callers-venv")
 @pytest.mark.timeout(900)
-def test_easybuild_parses_finds_all_it_depends_on_and_builds_it(modules: str, tmp_path: Path) -> None:
-    """Its own style and its own easyconfigs for what is named; then built by its easyblock, on this Python."""
+def test_easybuild_parses_and_finds_all_it_depends_on(modules: str, tmp_path: Path) -> None:
+    """Its own style, and its own easyconfigs for what is named."""
     eb(modules, tmp_path, EASYBUILD, "--check-style")
     named = "".join(eb(modules, tmp_path, EASYBUILD, "--dry-run", "--robot").split())  # it wraps its lines
     for dependency in ("pydantic/2", "Python-bundle-PyPI/", "PyYAML/", "hatchling/"):
         assert "(module:%s" % dependency in named, dependency
+
+
+@pytest.mark.skipif(not EB.exists(), reason="EasyBuild is in build/callers-venv: make callers-venv")
+@pytest.mark.skipif(not os.environ.get("MAPLE_TEST_WHOLE"), reason="make try-packages runs it: minutes")
+@pytest.mark.timeout(900)
+def test_easybuild_builds_it(modules: str, tmp_path: Path) -> None:
+    """By its easyblock, on this Python."""
     sources = ["-c", "import hatchling.build, sys; hatchling.build.build_sdist(sys.argv[1])", str(tmp_path)]
     subprocess.run([sys.executable, *sources], cwd=ROOT, check=True, capture_output=True, timeout=120)
     text = re.sub(r"toolchain = .*", "toolchain = SYSTEM", EASYBUILD.read_text())

@@ -6,6 +6,7 @@ from typing import Callable
 
 import pytest
 from maple_agents.base.slots import Name, Origin, Slot, Slots
+from maple_agents.templates.cluster import Cluster
 from maple_agents.write.clusters import cluster
 from maple_agents.write.composition import make
 from maple_submit_filter.answer.decision import decide
@@ -47,12 +48,15 @@ def test_more_ranks_than_lines_of_the_node_file_are_refused(pbs_lab_of: Labs) ->
     assert found.verdict == "broken" and "not enough slots" in found.stderr
 
 
-def made(**more: int | str) -> str:
+ABCI = cluster("aist-abci3")
+
+
+def made(where: Cluster = ABCI, /, **more: int | str) -> str:
     said: dict[Name, int | str] = {
         "site": "aist-abci3", "nodes": 2, "walltime": "00:30:00", "queue": "rt_HF", "account": "gaa50000",
         "program": "train.py", **more,
     }  # type: ignore[dict-item]  # fmt: skip
-    script = make(Slots(Slot(name, value, Origin("option")) for name, value in said.items()), cluster("aist-abci3"))
+    script = make(Slots(Slot(name, value, Origin("option")) for name, value in said.items()), where)
     return script.script.decode()  # type: ignore[union-attr]
 
 
@@ -74,5 +78,11 @@ def test_a_host_that_a_file_names_once_has_nobody_knows_how_many_slots(slots: in
     """One by PBS, and as many as cores over ssh; named twice it has two by either way."""
     script = (HEAD % slots + "mpirun -hostfile $PBS_NODEFILE python train.py\n").encode()
     asked = Submission("pbs", (b"qsub", b"job.sh"), script, "file", b"job.sh", b"/work", 1000, {})
-    plan = decide(asked, cluster("aist-abci3").site, None).plan
+    plan = decide(asked, ABCI.site, None).plan
     assert plan is not None and [step.tasks for step in plan.steps] == [tasks]
+
+
+def test_a_job_of_pbs_goes_back_to_its_folder_where_nobody_wrote_what_jobs_load() -> None:
+    """It begins in the home directory, and train.py lies where it was submitted."""
+    assert made(ABCI._replace(environment=None), paradigm="ddp").count('\ncd "$PBS_O_WORKDIR"\n') == 1
+    assert made(paradigm="ddp").count('\ncd "$PBS_O_WORKDIR"\n') == 1

@@ -25,7 +25,8 @@ _PAGES = {
     "slurm": "https://slurm.schedmd.com/sbatch.html",
     "pbs": "https://github.com/openpbs/openpbs/blob/master/doc/man1/qsub.1B",
 }
-_BEGINS_AT_HOME = "a PBS job begins in the home directory"
+BEGINS_AT_HOME = "a PBS job begins in the home directory"
+GOES_BACK = 'cd "$PBS_O_WORKDIR"'
 _UNKNOWN = (
     "# The site file names no module that brings PyTorch ([[modules.pytorch]]): users load their own environment."
 )
@@ -136,7 +137,7 @@ def draft(described: Described) -> str:
         "sources = [%s]" % ", ".join(map(_text, _sources(file))),
     ]
     if described.site.scheduler == "pbs":
-        lines.append("first = [{ line = %s, why = %s }]" % (_text('cd "$PBS_O_WORKDIR"'), _text(_BEGINS_AT_HOME)))
+        lines.append("first = [{ line = %s, why = %s }]" % (_text(GOES_BACK), _text(BEGINS_AT_HOME)))
     lines += ["modules = [%s]" % ", ".join(map(_text, modules)), *([] if modules else [_UNKNOWN])]
     if variables:
         lines.append("variables = [%s]" % ", ".join(map(_text, variables)))

@@ -6,6 +6,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
+from ...templates.environments import BEGINS_AT_HOME, GOES_BACK
 from ..values import Plan
 from . import launch_line
 
@@ -46,8 +47,12 @@ def comment(text: str) -> list[str]:
 
 
 def _of(plan: Plan, key: str) -> list[str]:
-    """Return the lines under *key* of the environment part, each with its reason above it."""
+    """Return the lines under *key* of the environment part, each with its reason above it; without a part, the one that
+    every job of PBS needs.
+    """
     part = plan.cluster.environment
+    if part is None and key == "first" and plan.cluster.site.scheduler == "pbs":
+        return [*comment(BEGINS_AT_HOME), GOES_BACK]
     listed: list[Line] = getattr(part, key) if part is not None else []
     return [text for line in listed for text in (*comment(line.why), line.line)]
 
