@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,9 +41,11 @@ def rows(kind: str) -> Iterator[dict[str, Any]]:
     dated = [(path, path.name[:10]) for path in paths if re.match(r"\d{4}-\d\d-\d\d", path.name)]
     newest = max(day for _, day in dated)
     for path, day in dated:
-        split = "test" if day == newest else "train"
+        split, seen = "test" if day == newest else "train", Counter[str]()
         for case in tomllib.loads(path.read_text("utf-8"))["case"]:
-            yield {"id": f"{path.stem}/{case['name']}", "set": day, "split": split, **_told(kind, case)}
+            seen[case["name"]] += 1  # two authors of a set may have had the same name
+            again = "" if seen[case["name"]] == 1 else "-%d" % seen[case["name"]]
+            yield {"id": f"{path.stem}/{case['name']}{again}", "set": day, "split": split, **_told(kind, case)}
 
 
 def _told(kind: str, case: dict[str, Any]) -> dict[str, Any]:
