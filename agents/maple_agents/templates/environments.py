@@ -18,6 +18,7 @@ from maple_submit_filter.site.facts import Site
 from ..ask import sites
 from ..ask.sites import files
 from ..ask.sites.model import Fact, SiteFile
+from ..base.script_lines import BEGINS_AT_HOME, GOES_BACK
 from ..base.tables import Part, Table, paths, read
 
 _WHY = "Drafted from the site file: look at every line, and say here why it is so."
@@ -25,8 +26,6 @@ _PAGES = {
     "slurm": "https://slurm.schedmd.com/sbatch.html",
     "pbs": "https://github.com/openpbs/openpbs/blob/master/doc/man1/qsub.1B",
 }
-BEGINS_AT_HOME = "a PBS job begins in the home directory"
-GOES_BACK = 'cd "$PBS_O_WORKDIR"'
 _UNKNOWN = (
     "# The site file names no module that brings PyTorch ([[modules.pytorch]]): users load their own environment."
 )

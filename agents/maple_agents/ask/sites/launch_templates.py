@@ -12,12 +12,12 @@ from maple_submit_filter.site.facts import LaunchTemplate, Site
 from pydantic import Field
 
 from ...base import tables
+from ...base.script_lines import EXPORTS
 from ...base.tables import Table
 
 KIND = "launch"
 FOLDER = os.path.join("templates", KIND)
 SLOTS = frozenset(("job.nodes", "job.tasks", "job.tasks_per_node", "job.ranks", "site.gpus_per_node", "job.exports"))
-EXPORTS = "{job.exports}"  # `-x NAME` for each variable that the script exports, known once all of it stands
 _SLOT = re.compile(r"(?<!\$)\{([^{}]*)\}")
 
 
