@@ -305,7 +305,8 @@ def proving(entry: Entry, case: Case, decision: Decision | None) -> tuple[Eviden
 def _of_members(entry: Entry, digest: Digest) -> tuple[Evidence, ...]:
     """Return the lines in which processes say which ranks they are, for an entry that needs that."""
     doubled = digest.doubled if "log.doubled" in entry.needs else ()
-    return (*doubled, *(digest.absent if "log.absent" in entry.needs else ()))
+    absent = digest.absent if "log.absent" in entry.needs else ()
+    return (*doubled, *absent, *(digest.frozen if "log.frozen" in entry.needs else ()))
 
 
 def _wanted(entry: Entry) -> frozenset[str]:

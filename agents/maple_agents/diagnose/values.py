@@ -102,7 +102,8 @@ class Digest:
     said anything, with the place of each one's last line. *ordinary*: lines that are no part of an event. *progress*:
     lines that tell of training that goes on (steps, epochs, losses), and where the last stands. *ended_well*: a line
     near the end says that all is done, *planned*: that this end was meant; "" for none. *doubled*: lines in which two
-    processes say that they are the same rank; *absent*: those that tell of fewer tasks than members.
+    processes say that they are the same rank; *absent*: those that tell of fewer tasks than members; *frozen*: those
+    by which one node rank went to several nodes.
     """
 
     streams: tuple[Stream, ...] = ()
@@ -116,6 +117,7 @@ class Digest:
     planned: str = ""
     doubled: tuple[Evidence, ...] = ()
     absent: tuple[Evidence, ...] = ()
+    frozen: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

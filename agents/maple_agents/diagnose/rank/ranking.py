@@ -35,7 +35,7 @@ _PROGRAM = re.compile(r"^(?:\S+: )??([\w./-]+): (?:error|fatal)", re.I)
 # Words that only announce what comes: a heading, the frame of a traceback, the step of a build that failed.
 _HEADING = re.compile(r"(?::|\.\.\.|…)\s*$|Traceback \(most recent call last\)|^\W*FAILED: \S+\s*$")
 
-PROVEN = frozenset(("findings", "log.doubled", "log.absent"))  # what an entry may need
+PROVEN = frozenset(("findings", "log.doubled", "log.absent", "log.frozen"))  # what an entry may need
 
 WEIGHT = {"strong": 6.0, "fair": 4.0, "weak": 2.0}
 SYMPTOM = -1.5

@@ -76,8 +76,11 @@ def _ranks(stories: Sequence[Story]) -> dict[int, Place]:
 
 
 def _members(stories: Sequence[Story]) -> Iterator[tuple[Evidence, ...]]:
-    """Yield the lines of the first file in which one member of the group speaks twice, and those of absent ones."""
-    for rows in ([(story, story.doubled) for story in stories], [(story, story.absent) for story in stories]):
+    """Yield the lines of the first file in which one member of the group speaks twice, those of absent ones, and those
+    of a node rank that went to several nodes.
+    """
+    for name in ("doubled", "absent", "frozen"):
+        rows = [(story, getattr(story, name)) for story in stories]
         path, lines = next(((story.stream.file.path, lines) for story, lines in rows if lines), ("", []))
         texts = shown_lines(line.text for line in lines)
         yield tuple(Evidence(path, line.number, text) for line, text in zip(lines, texts))

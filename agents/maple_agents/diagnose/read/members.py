@@ -124,3 +124,48 @@ def _member(line: Line, words: str) -> Member | None:
     named = _NAMED.search(words)
     node = line.prefix.node or (named["host"] or named["first"] if named else "")
     return Member(line, number, world, template(_HOST.sub("*", words)), line.prefix.rank, node)
+
+
+# A rank that the batch shell had put in before the tasks were: `+ srun … bash -c 'torchrun --node_rank 0 …'` under
+# `set -x`, or the same node rank in what several tasks say that they run.
+
+_NODE_RANK = re.compile(
+    r"(?:--?(?:node|machine)[-_]rank|--machine_rank|\b(?:NODE|MACHINE)_RANK)[= ]['\"]?(?P<rank>\d{1,5})\b"
+)
+_NODES = re.compile(
+    r"(?:--?(?:nnodes|num[-_]machines|num[-_]nodes|nodes)|\bNNODES|\b(?:NUM_)?NODES|\s-N|\s-n|--ntasks)"
+    r"[= ]?['\"]?(?P<nodes>\d{1,5})\b"
+)
+_TRACED = re.compile(r"^\++ ")
+_TO_NODES = re.compile(r"\b(?:srun|mpirun|mpiexec|ibrun|pdsh|clush|aprun|pbsdsh|prun|jsrun)\b")
+
+
+def frozen(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines by which one node rank went to several nodes; [] for none."""
+    ranked = [(line, match) for line in lines if "ank" in line.words or "RANK" in line.words
+              if (match := _NODE_RANK.search(line.words[:LONGEST])) and _STARTS.search(line.words)]  # fmt: skip
+    sent = next((line for line, _ in ranked if _sends_one(line.words)), None)
+    return [sent] if sent is not None else _same_rank(ranked)
+
+
+def _sends_one(words: str) -> bool:
+    """Return whether a command that bash shows as it runs it starts on several nodes what has its rank already."""
+    if not _TRACED.match(words) or not _TO_NODES.search(words):
+        return False
+    return max((int(match["nodes"]) for match in _NODES.finditer(words[:LONGEST])), default=0) > 1
+
+
+def _same_rank(ranked: Sequence[tuple[Line, re.Match[str]]]) -> list[Line]:
+    """Return the lines in which different tasks run the same launch with the same node rank, of several nodes."""
+    for line, match in ranked:
+        nodes = max((int(found["nodes"]) for found in _NODES.finditer(line.words[:LONGEST])), default=0)
+        same = [other for other, found in ranked if found["rank"] == match["rank"] and _speaks_apart(line, other)]
+        if nodes > 1 and same and len({found["rank"] for _, found in ranked}) == 1:
+            return [line, *same][:MOST]
+    return []
+
+
+def _speaks_apart(line: Line, other: Line) -> bool:
+    if None not in (line.prefix.rank, other.prefix.rank):
+        return line.prefix.rank != other.prefix.rank
+    return bool(line.prefix.node and other.prefix.node) and line.prefix.node != other.prefix.node

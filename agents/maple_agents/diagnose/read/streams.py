@@ -20,7 +20,7 @@ from .clean_lines import plain, shown_lines
 from .limits import Limits
 from .literals import Search, english
 from .log_blocks import opened
-from .members import absent, doubled
+from .members import absent, doubled, frozen
 from .progress import bar, counting, ended_well, is_progress, planned, starts
 from .selection import Chosen
 from .severity import by_words
@@ -91,6 +91,7 @@ class Story:
     planned: str = ""
     doubled: list[Line] = field(default_factory=list)
     absent: list[Line] = field(default_factory=list)
+    frozen: list[Line] = field(default_factory=list)
     ranks: dict[int, int] = field(default_factory=dict)
     is_error_file: bool = False
     runs: list[int] = field(default_factory=list)  # where the second run of the file begins, the third, …
@@ -144,7 +145,7 @@ def _read_lines(story: Story, chosen: Chosen, clock: Clock) -> None:
     story.runs = starts(lines)
     story.doubled = doubled(lines, [unit.lines[0].number for unit in story.units if unit.severity >= Severity.ERROR])
     _count(story, kept, lines, chosen)
-    story.absent = absent(lines)
+    story.absent, story.frozen = absent(lines), frozen(lines)
     story.ended_well = _last_words(story, lines, chosen.total)
     story.planned = planned([line.words for line in _tail(lines, chosen.total)])
     _ends(story, lines, chosen.total)

@@ -118,6 +118,7 @@ def _of_logs(digest: Digest, logs: int) -> dict[str, Fact]:
         "log.ranks": len(digest.ranks),
         "log.doubled": bool(digest.doubled),
         "log.absent": bool(digest.absent),
+        "log.frozen": bool(digest.frozen),
         "log.world": max(digest.ranks, default=-1) + 1,
     }
 

@@ -36,6 +36,7 @@ NAMES = {
     "log.world": "how many ranks there must have been, by the highest that said anything",
     "log.doubled": "true: two processes say that they are the same rank, and another rank says nothing",
     "log.absent": "true: a log tells of fewer tasks than its processes say that they are",
+    "log.frozen": "true: a log shows one node rank that was put in before it went to several nodes",
     "log.missing": "true: no log could be read",
     "signs": "ids of the entries whose words were found, and their classes",
     "findings": "codes of the rules that find the script contradicted (proven ones)",
