@@ -53,6 +53,7 @@ def diagnose(
         more, rest = ranked(known_lines, known, given, digest, outlived=True)
         outlived = any(row.role == "cause" and row.matches and row.cause not in ENDINGS for row in more)
         rows, cascade = (more, rest) if outlived else (rows, cascade)
+        digest = digest if outlived else _as_last_words(digest)
     quiet = frozenset(match.event.place for match in known_lines if known[match.entry].role in ("follows", "harmless"))
     causes = tuple(
         replace(
@@ -86,7 +87,18 @@ def _untold(rows: Sequence[Ranked], digest: Digest, matches: Sequence[Match]) ->
     if not all(row.cause in ENDINGS or row.cause == "unknown" for row in rows):
         return False
     last = [event for event in digest.events if event.severity >= Severity.ERROR and not survived(event, digest)]
-    return bool(last) and {event.place for event in last} <= {match.event.place for match in matches}
+    if not last:
+        return not rows and not digest.progress and not digest.ended_well
+    return {event.place for event in last} <= {match.event.place for match in matches}
+
+
+def _as_last_words(digest: Digest) -> Digest:
+    """Return *digest* with its errors as the last words: where nobody trained, much that others say behind an error is
+    no sign that its process lived on.
+    """
+    if digest.progress:
+        return digest
+    return replace(digest, events=tuple(replace(event, behind=min(event.behind, LAST)) for event in digest.events))
 
 
 UNKNOWN = Cause("", "unknown", "the logs do not show the cause", 0.0, 0.0)

@@ -86,7 +86,13 @@ def test_what_a_job_lived_on_after_is_no_cause():
     """Training that goes on in the same file shows that an error was survived."""
     lived = event(5, "boom there", behind=10)
     assert classes(lived, progress=50, last_progress=Place(LOG.path, 99)) == ["unknown"]
-    assert classes(event(5, "boom there", behind=200)) == ["unknown"]
+    assert classes(event(5, "boom there", behind=200), ended_well="done", of=case(state="unknown")) == ["none"]
+
+
+def test_what_others_say_is_no_survival():
+    """Many lines behind the only error are no training: it is named, and no more than likely."""
+    found = diagnose(case(), digest(event(5, "boom there", behind=200)), None, KNOWN)
+    assert found.causes[0].cause == "code_error" and found.causes[0].likely
 
 
 def test_a_step_or_two_of_another_rank_is_no_survival():
