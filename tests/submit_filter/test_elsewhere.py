@@ -78,3 +78,13 @@ def test_an_option_that_stands_in_two_lines_is_left_to_its_owner() -> None:
     line += b" --rdzv_endpoint=$HEAD:29500 t.py\n"
     text = b"#!/bin/bash\nif false; then\n" + line + b"fi\n" + line
     assert not any(finding.elsewhere for finding in _decided(script, start_sh=text).findings)
+
+
+def test_a_master_that_a_called_file_reads_is_set_in_front_of_its_line() -> None:
+    """What the line hands the file as words is nothing that the tasks lack."""
+    wrap = b"torchrun --nnodes=3 --nproc_per_node=4 --rdzv_backend=c10d --rdzv_endpoint=$MASTER_ADDR:$MASTER_PORT $1\n"
+    script = SCRIPT.replace(b"node=4 --gpus", b"node=1 --gpus").replace(b"srun", b"PROGRAM=train.py\nsrun")
+    decision = _decided(script.replace(b"python -u train.py", b'"$PROGRAM"'), wrap_sh=wrap)
+    (finding,) = (finding for finding in decision.findings if finding.code == "MPL402")
+    assert "PROGRAM" not in finding.says
+    assert decision.offered is not None and b" MASTER_PORT=29500; srun" in (decision.offered.script or b"")

@@ -6,7 +6,9 @@ import re
 from typing import Iterator, List, Optional, Tuple
 
 from ...cures.launch_edits import change, exported, first_node_fixes
+from ...cures.option_edits import at, restate
 from ...launchers.mpi.layout import by_ssh
+from ...launchers.rank_words import first_node
 from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
@@ -15,6 +17,7 @@ from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Option, Step
 from .. import rule
 from ..launch.mpl304_node_rank import own_node_rank
+from ..program_text import files_read
 
 NOT_EXPORTED, NOT_BY_SRUN = "not exported", "srun --export leaves it out"
 NOT_BY_X = "over ssh mpirun passes on what -x names alone"
@@ -68,8 +71,9 @@ def _environment_lost(step: Step, job: Job) -> Iterator[Finding]:
     if b"ALL" in exported.upper().split(b",") or b"/" in inner or b"PATH" in exported or inner in _ANYWHERE:
         return
     if not _SET_UP.search(job.source, 0, step.span.start):
+        yield from _of_submitter(step, inner, option, job)
         return
-    at = option.value_span if option is not None else setting.origin.span if setting is not None else None
+    place = option.value_span if option is not None else setting.origin.span if setting is not None else None
     edit = None
     if option is not None and option.value_span is not None:
         start, end = option.value_span
@@ -78,10 +82,30 @@ def _environment_lost(step: Step, job: Job) -> Iterator[Finding]:
         edit = Edit(Span(srun.options_at, srun.options_at), b" --export=ALL", "MPL402")
     fixes = (Fix((edit,), Safety.ASK, "pass the environment on"),) if edit is not None else ()
     says = "the tasks get no PATH of the script's: --export=%s leaves out what modules and activate have set"
-    yield Finding("MPL402", says % exported.decode("utf-8", "replace"), at or step.span, fixes=fixes,
+    yield Finding("MPL402", says % exported.decode("utf-8", "replace"), place or step.span, fixes=fixes,
                   help="srun --export=ALL passes all on")  # fmt: skip
 
 
+_SETS_PATH = re.compile(rb"PATH=|(?m:^#!.*[ \t]-\w*l)|\b(?:source|module|ml|eval|conda|spack)\b|(?m:^[ \t]*\.[ \t])")
+_COMMENT = re.compile(rb"(?m)^[ \t]*#(?!!).*$")
+
+
+def _of_submitter(step: Step, inner: bytes, option: Optional[Option], job: Job) -> Iterator[Finding]:
+    """A list of sbatch's --export without ALL, where nothing in the script brings the program that starts the ranks."""
+    setting = job.settings.get("export")
+    if option is not None or setting is None or setting.value == b"NONE" or inner not in _OF_AN_ENVIRONMENT:
+        return
+    if _SETS_PATH.search(_COMMENT.sub(b"", job.source)) or b"\0" in setting.value:
+        return
+    made = restate(job, setting, b"ALL," + setting.value, "MPL402")
+    says = "the job gets nothing of the environment that it is submitted from, and nothing here brings %s: --export=%s"
+    shown = inner.decode("utf-8", "replace"), setting.value.decode("utf-8", "replace")
+    yield Finding("MPL402", says % shown, at(setting),
+                  fixes=(made.fix(Safety.ASK, "pass the environment on"),) if made is not None else (),
+                  help="--export=ALL,NAME=value adds to it")  # fmt: skip
+
+
+_OF_AN_ENVIRONMENT = (b"torchrun", b"accelerate", b"deepspeed")
 _MEETING = (b"MASTER_ADDR", b"MASTER_PORT", b"WORLD_SIZE")
 
 
@@ -115,6 +139,8 @@ _ANYWHERE = (b"bash", b"sh", b"env", b"hostname", b"apptainer", b"singularity", 
 
 def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     names = _read_by(step, breach.names, job)
+    if step.links and step.links[-1].name_span is None:  # a called file says it, and what this line hands it are words
+        names = tuple(name for name in names if name in (b"MASTER_ADDR", b"MASTER_PORT"))
     shown = _listed(names)
     why = _why(step, job)
     single, some = "%s is empty in the tasks: it is set, but %s", "%s are empty in the tasks: they are set, but %s"
@@ -124,9 +150,10 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site)
         if names
         else first_node_fixes(breach.texts.get("master"), site, "MPL402", job.source)
     )
-    at = fixes[0].edits[0].span if names and fixes else step.span
+    fixes = fixes or _set_for_file(step, plan, job, site)
+    place = fixes[0].edits[0].span if names and fixes else step.span
     helps = _help(why) if names else "name the first node"
-    return Finding("MPL402", says, at, True, fixes=tuple(fixes), help=helps)
+    return Finding("MPL402", says, place, True, fixes=tuple(fixes), help=helps)
 
 
 def _withheld(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Iterator[Finding]:
@@ -245,6 +272,24 @@ def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -
         + (": %s is set but %s" % (_listed(names), _why(step, job)) if names else "")
     )
     return Finding("MPL402", says, span or step.span, True, fixes=fixes, help="check where its value is set")
+
+
+_ENDPOINT = re.compile(
+    rb"--(?:rdzv[-_]endpoint|master[-_]addr|main_process_ip)[ \t=]+\"?\$\{?(\w+)\}?(?::\$\{?(\w+)\}?)?"
+)
+
+
+def _set_for_file(step: Step, plan: LaunchPlan, job: Job, site: Site) -> Tuple[Fix, ...]:
+    """Set in front of the line what a called file reads for the master, where the script has set none of it."""
+    for _, text in files_read(plan, job, b".sh"):
+        match = _ENDPOINT.search(text)
+        name, port = match.groups() if match is not None else (b"", b"")
+        if name and name not in plan.assigned:
+            words = b"export " + name + b"=" + first_node(site)[0]
+            words += b" %s=29500; " % port if port and port not in plan.assigned else b"; "
+            edit = Edit(Span(step.span.start, step.span.start), words, "MPL402")
+            return (Fix((edit,), Safety.ASK, "set %s to the job's first node" % name.decode()),)
+    return ()
 
 
 _GRANTED = {"nproc-per-node": "gpus_per_node", "nnodes": "nodes", "num-machines": "nodes", "num-nodes": "nodes"}

@@ -11,7 +11,6 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
-from .shell_errors import ends_at_errors
 
 _PURGE = re.compile(rb"(?m)^[ \t]*(?:module[ \t]+(?:-\w+[ \t]+)?purge|ml[ \t]+purge)\b")
 _LOAD = re.compile(rb"(?m)^[ \t]*(?:module[ \t]+(?:load|add|swap|restore|reset|use)|ml)\b([^#\n]*)")
@@ -27,8 +26,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: module purge; module load gpu ... srun python train.py, on Expanse
     Right: module purge; module load slurm; module load gpu ... srun python train.py
-    Why:   bash says: srun: command not found. Where another module brings Slurm, or a profile has put srun on PATH,
-           loading it again changes nothing, so Maple does it unasked, unless `set -e` could end the script for it.
+    Why:   bash says: srun: command not found. Maple asks first: another module may bring Slurm with it, or a profile
+           have put srun on PATH.
     """
     module = site.scheduler_module.encode()
     if not module or b"purge" not in job.source:
@@ -45,10 +44,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         rb"=[^#\n]*(?<![\w/.-])%s(?![\w.-])" % re.escape(module), job.source
     ):
         return
-    unknown = any(b"$" in loaded for loaded in _LOAD.findall(between))  # which may bring Slurm
     edit = Edit(Span(last.end(), last.end()), b"; module load " + module, "MPL407")
     says = "%s is a module here: after this, srun is not found" % module.decode()
-    fix = Fix(
-        (edit,), Safety.ASK, "load %s again" % module.decode(), harmless=not unknown and not ends_at_errors(job.source)
-    )
+    fix = Fix((edit,), Safety.ASK, "load %s again" % module.decode())
     yield Finding("MPL407", says, Span(last.start(), last.end()), fixes=(fix,), site_fact="modules")
