@@ -22,6 +22,7 @@ from .decision import Decision, Rewritten, advised, understood
 from .report import FIXED, Fate
 
 MOST_CHANGES = 6
+MOST_SEARCHED = 3  # of what no rule says
 MOST_OFFERS = 9  # a list that is still read
 
 
@@ -83,7 +84,7 @@ def suggested(decision: Decision, submission: Submission, site: Site, read: Opti
     if (
         decision.repaired is not None
         or decision.offered is not None
-        or not any(suspect.fixes for suspect in decision.findings)
+        or not any(suspect.fixes or suspect.proven for suspect in decision.findings)
     ):
         return decision
     job = understood(submission, read, read)
@@ -127,7 +128,11 @@ def offers(
     change of one line the first does. What is done unasked is none of them.
     """
     rewrittens = [decision.offered] if decision.offered is not None and decision.offered != decision.repaired else []
-    job = understood(submission, read, read) if any(suspect.fixes for suspect in decision.findings) else None
+    job = (
+        understood(submission, read, read)
+        if any(suspect.fixes or suspect.proven for suspect in decision.findings)
+        else None
+    )
     if job is None or decision.repaired is not None:
         return tuple(rewrittens)
     start = advised(job, site)
@@ -180,6 +185,7 @@ def _each(state: State, start: State, site: Site) -> Iterator[Tuple[Finding, Fix
     from ..repair.cost import asks_for_less
 
     for finding in state.findings:
+        own = False
         for fix in finding.fixes:
             for way in ways(fix, state.plan, state.job):
                 after = tried(state, way, _again(site), loops=True)
@@ -187,6 +193,7 @@ def _each(state: State, start: State, site: Site) -> Iterator[Tuple[Finding, Fix
                     continue
                 if _count(finding, after) >= _count(finding, state):
                     continue
+                own = True
                 if _proven(after) <= _proven(state):
                     yield finding, way, after
                     break
@@ -194,6 +201,29 @@ def _each(state: State, start: State, site: Site) -> Iterator[Tuple[Finding, Fix
                 if more is not None:
                     yield (finding, *more)
                     break
+        if not own and finding.proven and not finding.asks_for and not finding.elsewhere:
+            yield from _searched(finding, state, site)
+
+
+def _searched(finding: Finding, state: State, site: Site) -> Iterator[Tuple[Finding, Fix, State]]:
+    """Yield the single decisions that make the plan whole, where the rule itself knows none: a second witness.
+
+    Those that leave the worlds as they were meant come first.
+    """
+    from ..cures.decisions import decisions
+    from ..plan.declared_worlds import lost
+    from ..repair.cost import asks_for_less
+    from ..repair.search import shown
+
+    whole: List[Tuple[int, Fix, State]] = []
+    for fix in decisions(state.plan, state.job, finding.code):
+        after = tried(state, fix, _again(site))
+        if after is None or after.proven() or asks_for_less(state.job, after.job) or not shown(after, state):
+            continue
+        if _count(finding, after) < _count(finding, state) and len(after.findings) < len(state.findings):
+            whole.append((len(lost(state.played(), after.played())), fix, after))
+    for _, fix, after in sorted(whole, key=lambda one: one[0])[:MOST_SEARCHED]:
+        yield finding, fix, after
 
 
 def _with_what_follows(

@@ -22,7 +22,7 @@ from .option_edits import Change, restate
 
 _NODE, _NODES, _ALL = "of a node", "nodes", "all"
 _WHOLE = re.compile(rb"\A(\d+)\Z")
-_PLACES: Mapping[str, Tuple[Tuple[str, Pattern[bytes]], ...]] = {
+PLACES: Mapping[str, Tuple[Tuple[str, Pattern[bytes]], ...]] = {
     "gpus-per-node": ((_NODE, re.compile(rb"(?:\A|:)(\d+)\Z")),),
     "gres": ((_NODE, re.compile(rb"\bgpu(?::[A-Za-z][\w.-]*)?:(\d+)")),),
     "ntasks-per-node": ((_NODE, _WHOLE),),
@@ -41,7 +41,7 @@ _PLACES: Mapping[str, Tuple[Tuple[str, Pattern[bytes]], ...]] = {
     "ntasks": ((_ALL, _WHOLE),),
     "gpus": ((_ALL, re.compile(rb"(?:\A|:)(\d+)\Z")),),
 }
-_OPTIONS: Mapping[str, str] = {
+OPTIONS: Mapping[str, str] = {
     **dict.fromkeys(NODES, _NODES), "nodes": _NODES,
     **dict.fromkeys(WORKERS, _NODE), "ntasks-per-node": _NODE, "ppn": _NODE, "npernode": _NODE, "gpus-per-node": _NODE,
     "num-processes": _ALL, "n": _ALL, "np": _ALL, "ntasks": _ALL, "num-proc": _ALL,
@@ -133,7 +133,7 @@ def _grows(count: int, plan: LaunchPlan, evenly: bool) -> bool:
 def _restated(setting: Setting, numbers: Numbers) -> bytes:
     """Return a setting's value with the numbers that it says as they should be; of several chunks nothing is known."""
     value = setting.value
-    for kind, pattern in _PLACES.get(setting.name, ()) if b"+" not in setting.value else ():
+    for kind, pattern in PLACES.get(setting.name, ()) if b"+" not in setting.value else ():
         match = pattern.search(value)
         if match is not None and int(match.group(1)) in numbers[kind]:
             value = value[: match.start(1)] + b"%d" % numbers[kind][int(match.group(1))] + value[match.end(1) :]
@@ -151,7 +151,7 @@ def _on_lines(
 ) -> Iterator[Edit]:
     """Yield the edits of launch lines: of a sum only what stands in it as a number, for the rest follows."""
     for option in (option for link in links for option in link.options):
-        kind, count = _OPTIONS.get(option.name, ""), number(option.value)
+        kind, count = OPTIONS.get(option.name, ""), number(option.value)
         if count not in numbers.get(kind, {}) or option.value_span is None:
             continue
         if only_origin and _follows(option.value_span, plan, job.source):
