@@ -160,3 +160,27 @@ def test_a_breach_begins_at_its_bound(
 def test_every_kind_has_its_bound() -> None:
     """A script that breaks it, and the next one that does not."""
     assert {row[0] for row in ROWS if row[1] and row[2] and row[3]} == set(kinds.INVARIANTS)
+
+
+ON_ONE = "MASTER_PORT=29500 WORLD_SIZE=4 RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID python train.py"
+
+
+@pytest.mark.parametrize("master", ["node001", "localhost", "$(hostname)", "$SLURM_JOB_NODELIST", "$HEAD"])
+@pytest.mark.parametrize(
+    "only",
+    [
+        "if [ $SLURM_PROCID = {n} ]; then {m}; fi",
+        "case $SLURM_NODEID in {n}) {m};; esac",
+        "[ $SLURM_LOCALID = {n} ] && {m}",
+    ],
+)
+@pytest.mark.parametrize("rank", [0, 1])
+def test_nothing_is_said_of_a_master_that_some_processes_have_from_elsewhere(only: str, master: str, rank: int) -> None:
+    """Who has none may find it in a file or at a server: what the others have contradicts nothing."""
+    line = only.format(n=rank, m="export MASTER_ADDR=" + master)
+    script = "#!/bin/bash\n%sexport HEAD\nsrun bash -c '%s; %s'\n" % (TASKS, line, ON_ONE)
+    assert [code for code in _codes(script) if code.startswith("MPL3")] == []
+
+
+def _codes(script: str) -> list[str]:
+    return sorted({finding.code for finding in decide(submitted(script.encode()), HERE, None).findings})

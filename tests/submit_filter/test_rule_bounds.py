@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-from maple_submit_filter.answer.decision import decide
-from maple_submit_filter.site.facts import Partition
+import itertools
+from typing import Optional
 
+import pytest
+from maple_submit_filter.answer.decision import decide, examined, understood
+from maple_submit_filter.repair.search import State
+from maple_submit_filter.site.facts import Partition
+from maple_submit_filter.types.edits import apply
+from maple_submit_filter.types.submission import Submission
+
+from tests.reality.asked import site
 from tests.submit_filter.test_breach_bounds import HERE
 from tests.submit_filter.test_heart import submitted
 
@@ -55,3 +62,44 @@ def test_a_rule_speaks_from_its_bound_on(
         **dict.fromkeys(speaks, True),
         **dict.fromkeys(silent, False),
     }
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+@pytest.mark.parametrize("each", [None, 1, 2, 4])
+def test_what_starts_more_processes_starts_as_many_as_the_world_has(nodes: int, each: Optional[int]) -> None:
+    """Whatever stood there; nothing is offered where so many cannot be shared out."""
+    option = "" if each is None else "--ppn %d " % each
+    for count, world in itertools.product((1, 2, 4), (2, 3, 4, 8)):
+        script = MPIEXEC % (nodes, world, count, option)
+        findings = [finding for finding in _played(script).findings if finding.code == "MPL306"]
+        made = [apply(script.encode(), fix.edits) for finding in findings for fix in finding.fixes]
+        shared_out = each is None or each * nodes == world or world % nodes == 0
+        assert bool(made) == (bool(findings) and shared_out)
+        for other in made:
+            state = _played(other.decode())
+            assert state.plan.steps[0].tasks == world, other
+            assert "MPL306" not in [finding.code for finding in state.findings], other
+
+
+MPIEXEC = (
+    "#!/bin/bash\n#PBS -A A\n#PBS -q debug\n#PBS -l select=%d\n#PBS -l walltime=00:30:00\ncd $PBS_O_WORKDIR\n"
+    "export MASTER_ADDR=$(head -n 1 $PBS_NODEFILE) MASTER_PORT=29500 WORLD_SIZE=%d\nmpiexec -n %d %spython train.py\n"
+)
+
+
+def _played(script: str) -> State:
+    words = (b"qsub", b"job.sh")
+    job = understood(Submission("pbs", words, script.encode(), "file", b"job.sh", b"/w", 1000, {}), None, None)
+    assert job is not None
+    return examined(job, site("alcf-polaris"))
+
+
+@pytest.mark.parametrize(
+    ("words", "line", "speaks"),
+    [((), "", True), ((b"--container-image=a/b",), "", False), ((), "export SLURM_CONTAINER_IMAGE=a/b\n", False)],
+)
+def test_an_image_may_be_told_in_any_one_way(words: tuple[bytes, ...], line: str, speaks: bool) -> None:
+    """On the command line alone, or by a variable alone."""
+    script = "#!/bin/bash\n#SBATCH --nodes=2\n%ssrun --container-mounts=/data:/data python train.py\n" % line
+    asked = submitted(script.encode())._replace(argv=(b"sbatch", *words, b"job.sh"))
+    assert ("MPL703" in [finding.code for finding in decide(asked, SITE, None).findings]) == speaks

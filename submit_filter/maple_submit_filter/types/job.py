@@ -128,6 +128,23 @@ def in_comment(source: bytes, offset: int) -> bool:
     return source[source.rfind(b"\n", 0, offset) + 1 : offset].lstrip()[:1] == b"#"
 
 
+def joined(source: bytes) -> bytes:
+    """Return the script with blanks for each backslash that continues a line, and for that line's end.
+
+    So a command is one line for who looks through the text, and every other byte stands where it stood. A comment
+    does not go on in the next line.
+    """
+    if b"\\\n" not in source:
+        return source
+    made, at = bytearray(source), source.find(b"\\\n")
+    while at >= 0:
+        line = source[source.rfind(b"\n", 0, at) + 1 : at]
+        if not line.endswith(b"\\") and not line.lstrip().startswith(b"#") and b" #" not in line:
+            made[at : at + 2] = b"  "
+        at = source.find(b"\\\n", at + 2)
+    return bytes(made)
+
+
 class Job(NamedTuple):
     """*arguments* are the words behind the script on the command line, None where they are not known.
 

@@ -8,7 +8,7 @@ from typing import Iterator, Optional, Set, Tuple
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 from ..limits import judged
@@ -95,7 +95,7 @@ def _of_other_maker(job: Job, wanted: Tuple[str, ...]) -> Iterator[Finding]:
         return
     if any(flag.encode() in _FLAGS.findall(job.source) for flag in wanted):
         return
-    for match in re.finditer(rb"(?m)^(?![ \t]*#).*?[ \t]--(\w+)(?!\S)", job.source):
+    for match in re.finditer(rb"(?m)^(?![ \t]*#).*?[ \t]--(\w+)(?!\S)", joined(job.source)):
         flag = match.group(1).decode()
         if flag in others and any(runner in match.group() for runner in _RUNNERS):
             span = Span(match.start(1), match.end(1))

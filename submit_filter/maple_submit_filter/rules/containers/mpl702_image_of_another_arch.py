@@ -8,7 +8,7 @@ from typing import Iterator, Optional
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
@@ -36,8 +36,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if site.arch != "aarch64":
         return
-    for match in _OF_X86.finditer(job.source):
-        line = match.group() + job.source[match.end() : match.end() + 200].split(b"\n")[0]
+    source = joined(job.source)
+    for match in _OF_X86.finditer(source):
+        line = match.group() + source[match.end() : match.end() + 200].split(b"\n")[0]
         if _ABOUT_IMAGES.search(line) and not _ASKS.search(line):
             says = "%s is named, but the processors here are %s" % (match.group(1).decode(), site.arch)
             fix = _arm(match, line) or _installer(match.group(1), job.source)

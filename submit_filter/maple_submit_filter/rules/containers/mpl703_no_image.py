@@ -8,14 +8,14 @@ from typing import Iterator, Optional, Tuple
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..program_text import files_read, is_rank
 
 CODE = "MPL703"
 _IMAGES = ("container", "container-image", "container-name")  # what names the image of a step
-_RUNS = re.compile(rb"(?m)^(?![ \t]*#)(?:[^#\n]*?[ \t;&|])?(shifter)(?=[ \t\\])(?:[^\n]|(?<=\\)\n)*")
+_RUNS = re.compile(rb"(?m)^(?![ \t]*#)(?:[^#\n]*?[ \t;&|])?(shifter)(?=[ \t])[^\n]*")
 _SAYS = re.compile(rb"--image\b|(?<!\S)-i\b|SHIFTER_IMAGE|SLURM_SPANK_SHIFTER|SHIFTER_\w*IMAGE")
 _COMMENTED = re.compile(rb"(?m)^#+[ \t]*(#SBATCH[ \t]+--image[= ]\S+)|^#[ \t]+(SBATCH[ \t]+--image[= ]\S+)")
 
@@ -34,8 +34,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     yield from _mounts_alone(plan, job)
     if "image" in site.plugin_options and re.search(rb"(?m)^#SBATCH[ \t]+(?:.*[ \t])?--image\b", job.source):
         yield from _unused(plan, job)
-    match = _RUNS.search(job.source) if b"shifter" in job.source else None
-    if match is None or "image" in job.settings or any(_SAYS.search(line) for line in _read_lines(job.source)):
+    match = _RUNS.search(joined(job.source)) if b"shifter" in job.source else None
+    if match is None or "image" in job.settings or any(_SAYS.search(line) for line in _read_lines(joined(job.source))):
         return
     fix = _read_again(job.source)
     yield Finding(CODE, "shifter is told no image", Span(*match.span(1)), fixes=(fix,) if fix is not None else (),
@@ -72,7 +72,7 @@ _OWN_PYTHON = re.compile(
 
 def _unused(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     """Yield that an image is prepared, and the ranks start beside it, in a shell that has no Python of its own."""
-    if _RUNNERS.search(job.source) or _OWN_PYTHON.search(job.source) or plan.unread:
+    if _RUNNERS.search(joined(job.source)) or _OWN_PYTHON.search(joined(job.source)) or plan.unread:
         return
     if any(name.endswith(b"sh") and b"shifter" in text for name, text in _called(plan, job)):
         return

@@ -8,7 +8,7 @@ from typing import Iterator, Optional, Tuple
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
@@ -39,8 +39,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             value = option.value.raw if option.name == _OPTION and option.value is not None else b""
             if _NAMED.match(value):
                 yield _finding(value, option.value_span or step.span, _in_text(value, job.source))
+    source = joined(job.source)
     for form in (_IMPORTED, _OF_JOB):
-        for match in form.finditer(job.source):
+        for match in form.finditer(source):
             if _NAMED.match(match.group(1)):
                 yield _finding(match.group(1), Span(*match.span(1)), _in_text(match.group(1), job.source))
 

@@ -8,7 +8,7 @@ from typing import Iterator
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
@@ -32,16 +32,17 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     module = site.scheduler_module.encode()
     if not module or b"purge" not in job.source:
         return
-    purges = list(_PURGE.finditer(job.source))
+    source = joined(job.source)
+    purges = list(_PURGE.finditer(source))
     used = [step.span.start for step in plan.steps if step.links and step.links[0].name == "srun" and not step.maybe]
     if not purges or not used or purges[-1].end() > used[0]:
         return
     last = purges[-1]
-    between = _SAID.sub(b"", job.source[last.end() : used[0]])
+    between = _SAID.sub(b"", source[last.end() : used[0]])
     if re.search(rb"(?m)^[^#\n]*(?<![\w/.-])%s(?![\w.-])" % re.escape(module), between) or _BACK.search(between):
         return
     if any(b"$" in module for module in _LOAD.findall(between)) and re.search(
-        rb"=[^#\n]*(?<![\w/.-])%s(?![\w.-])" % re.escape(module), job.source
+        rb"=[^#\n]*(?<![\w/.-])%s(?![\w.-])" % re.escape(module), source
     ):
         return
     edit = Edit(Span(last.end(), last.end()), b"; module load " + module, "MPL407")

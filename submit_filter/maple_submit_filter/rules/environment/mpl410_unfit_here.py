@@ -10,7 +10,7 @@ from ...cures.option_edits import at, restate, say
 from ...site.facts import Site, Unfit
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import judged
@@ -137,7 +137,7 @@ def _command(unfit: Unfit, words: str, job: Job) -> Optional[_Place]:
     if not _may_stand(words, job.source):
         return None
     names = b"|".join(rb"[ \t]+".join(map(re.escape, name.encode().split())) for name in words.split("|"))
-    match = re.search(_COMMAND % names, job.source)
+    match = re.search(_COMMAND % names, joined(job.source))
     return _in_front(unfit, match, job) if match is not None else None
 
 

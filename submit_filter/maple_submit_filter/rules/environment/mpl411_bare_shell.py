@@ -9,7 +9,7 @@ from ...request.scheduler_words import is_pbs
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
@@ -22,7 +22,7 @@ _PBSDSH = re.compile(
     rb"(?P<line>(?:torchrun|python3?|deepspeed|accelerate)\b[^\n]*)"
 )
 _STARTS = re.compile(rb"\b(?:torchrun|python3?|accelerate[ \t]+launch|deepspeed)\b")
-_FILE = re.compile(rb"(?<=[ \t=])(?![/~$-])[\w.][\w./-]*\.py\b")
+_FILE = re.compile(rb"(?<=[ \t=\"])(?![/~$-])[\w.][\w./-]*\.py\b")
 _MOVES = re.compile(rb"\b(?:cd|pushd|chdir)\b|--chdir|-C[ \t]|\bbash\b|\bsh[ \t]")
 
 
@@ -35,7 +35,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   the other nodes say: can't open file train.py, or: torchrun: command not found. Maple only shows the change:
            the program may lie in the home directory.
     """
-    match = _first(job.source) if b"ssh " in job.source or b"pbsdsh" in job.source else None
+    match = _first(joined(job.source)) if b"ssh " in job.source or b"pbsdsh" in job.source else None
     if match is None:
         yield from _in_written_script(plan, job) if b"pbsdsh" in job.source else ()
         yield from _not_activated(job) if b"ssh " in job.source else ()
@@ -69,10 +69,11 @@ _BARE = rb"(?:^|(?<=[;&|\s]))(?:exec[ \t]+)?(?:torchrun|accelerate[ \t]+launch|d
 
 def _not_activated(job: Job) -> Iterator[Finding]:
     """Yield that a program is looked up in a login that has not activated what the script has."""
-    for match in _LINE.finditer(job.source):
+    source = joined(job.source)
+    for match in _LINE.finditer(source):
         line, start = match.group("line"), match.start("line")
         program = re.search(_BARE, line)
-        done = _activated(job.source, match.start())
+        done = _activated(source, match.start())
         if program is None or not done or re.search(_KNOWS, line):
             continue
         at = start + program.start()

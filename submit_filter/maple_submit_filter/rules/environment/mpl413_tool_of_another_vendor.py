@@ -8,7 +8,7 @@ from typing import Iterator, Optional
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import judged
@@ -35,7 +35,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     vendors = {kind.gpu_vendor for kind in kinds}
     if not judged(job, site) or len(vendors) != 1 or "" in vendors or not _asked(job.source):
         return
-    for match in _USED.finditer(job.source):
+    for match in _USED.finditer(joined(job.source)):
         tool = match.group("tool") or match.group("other")
         if _TOOLS[tool] in vendors or b"command -v" in match.group():
             continue

@@ -9,7 +9,7 @@ from ...cures.places import moves, needs_of
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import judged
@@ -79,9 +79,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     others = [word for maker, words in _NEEDLES.items() if maker != vendor for word in words]
     if not any(word in job.source for word in others) or _CHOOSES.search(job.source):
         return  # an expression is made where there is something to look for
+    source = joined(job.source)
     seen: Set[Tuple[str, ...]] = set()
     for words in _WORDS:
-        match = words.pattern.search(job.source) if vendor not in words.makers and words.makers not in seen else None
+        match = words.pattern.search(source) if vendor not in words.makers and words.makers not in seen else None
         if match is not None:
             seen.add(words.makers)
             name = match.group(1).decode("utf-8", "replace")

@@ -11,7 +11,7 @@ from ...play.program_owner import IMAGE
 from ...site.facts import LauncherFact, LaunchTemplate, Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan, Link, Step
 from .. import rule
 from ..limits import judged
@@ -75,12 +75,13 @@ def _of_other_schedulers(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Fin
     if not any(word in job.source for word in _WHOSE):
         return
     named = {launcher_fact.name.encode() for launcher_fact in site.launchers}
-    for match in re.finditer(_STARTED, job.source):
+    source = joined(job.source)
+    for match in re.finditer(_STARTED, source):
         word = match.group(1)
         whose, unless = _WHOSE[word]
         if not site.launchers and word != b"srun":
             continue  # nobody has described the cluster
-        if word not in named and job.submission.scheduler not in unless and not _brought(word, job.source):
+        if word not in named and job.submission.scheduler not in unless and not _brought(word, source):
             ours, usual = ("PBS", "mpiexec") if job.submission.scheduler == "pbs" else ("Slurm", "srun")
             instead = (site.preferred() or [usual])[0]
             says = "%s is the launcher of %s, and this is a job of %s" % (word.decode(), whose, ours)
@@ -90,7 +91,7 @@ def _of_other_schedulers(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Fin
 
 def _brought(word: bytes, source: bytes) -> bool:
     """Return whether the script asks for a command before it uses it, or makes one of that name."""
-    asked = rb"(?:command -v|which|type|hash|alias)[ \t]+%s\b|\b%s[ \t]*\(\)" % (word, word)
+    asked = rb"(?:command[ \t]+-v|which|type|hash|alias)[ \t]+%s\b|\b%s[ \t]*\(\)" % (word, word)
     return re.search(asked, source) is not None
 
 

@@ -9,7 +9,7 @@ from ...launchers.registry import AGENTS
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding, counted
-from ...types.job import Job
+from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 from ..limits import gpu_count
@@ -63,7 +63,7 @@ def _of_server(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     given, counts = plan.allocation, [kind.gpus for kind in plan.allocation.node_kinds]
     here = given.gpus_per_node or gpu_count(job.settings, "gpus") or max((count or 0 for count in counts), default=0)
     many = given.nodes != 1 and ("nodes" in job.settings or "select" in job.settings) or b"ray" in job.source
-    for match in _SERVE.finditer(job.source) if here and not many else ():
+    for match in _SERVE.finditer(joined(job.source)) if here and not many else ():
         sizes = {}
         for size in _SIZE.finditer(job.source, *match.span()):
             sizes[size.group(1)] = size

@@ -8,7 +8,7 @@ from typing import Dict, FrozenSet, Iterator
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job, in_comment
+from ...types.job import Job, in_comment, joined
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
@@ -27,7 +27,7 @@ _TAKEN: Dict[bytes, FrozenSet[bytes]] = {
 _MEANT = {b"accelerate": b"launch", b"apptainer": b"exec", b"singularity": b"exec"}
 _CALLED = (
     rb"(?m)(?:^|[;&|(][ \t]*|(?<=[ \t]))(?P<name>accelerate|apptainer|singularity)"
-    rb"(?P<flags>(?:[ \t]+--?[A-Za-z][\w-]*(?:=\S+|[ \t]+\d+)?)*)[ \t]+(?P<word>[\w./$][^\s;&|]*)"
+    rb"(?P<flags>(?:[ \t]+--?[A-Za-z][\w-]*(?:=\S+|[ \t]+\d+)?)*)[ \t]+(?P<word>[\w./$\"][^\s;&|]*)"
 )
 _PROGRAM = rb"(?i)\S+\.(?:py|sif|simg|img)\Z|docker://\S+|\$\{?\w*(?:SIF|IMG|IMAGE|CONTAINER)\w*\}?\Z"
 _NO_CALL = (b"load", b"add", b"install", b"echo", b"-p", b"module", b"ml", b"which", b"-v")
@@ -42,11 +42,14 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   they say: invalid choice, or: unknown command, and nothing starts. Said where a program or an image stands in
            its place; `maple check` shows the change.
     """
-    for match in re.finditer(_CALLED, job.source) if any(name in job.source for name in _TAKEN) else ():
+    if not any(name in job.source for name in _TAKEN):
+        return
+    source = joined(job.source)
+    for match in re.finditer(_CALLED, source):
         name, word = match.group("name"), match.group("word").strip(b"\"'")
-        if word in _TAKEN[name] or not re.match(_PROGRAM, word) or in_comment(job.source, match.start("name")):
+        if word in _TAKEN[name] or not re.match(_PROGRAM, word) or in_comment(source, match.start("name")):
             continue
-        before = job.source[: match.start("name")].rpartition(b"\n")[2].split()
+        before = source[: match.start("name")].rpartition(b"\n")[2].split()
         if before and before[-1] in _NO_CALL:
             continue
         shown, own = name.decode(), _MEANT[name]

@@ -8,7 +8,7 @@ from typing import Iterator
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
@@ -26,10 +26,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if b"wc -l" not in job.source:
         return
+    source = joined(job.source)
     for name, spans in plan.assigned.items():
         for span in spans:
-            match = _COUNTED.search(job.source[span.start : span.end])
-            if match is not None and re.search(rb"\$\(\([^)\n]*\b%s\b" % re.escape(name), job.source):
+            match = _COUNTED.search(source[span.start : span.end])
+            if match is not None and re.search(rb"\$\(\([^)\n]*\b%s\b" % re.escape(name), source):
                 at = Span(span.start + match.start(1), span.start + match.start(1))
                 fix = Fix((Edit(at, b"< ", "MPL112"),), Safety.SAFE, "count without the name")
                 says = "%s holds a number and the name of the file, and is computed with" % name.decode()

@@ -8,13 +8,13 @@ from typing import Iterator
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
 _OWN = rb"(?:\$0|\$\{0\}|\$\{?BASH_SOURCE(?:\[0\])?\}?)"
 _FOLDER = re.compile(
-    rb"\$\(\s*dirname\s+(?:--\s+)?\"?(?:\$\(\s*(?:readlink -f|realpath)\s+\"?)?" + _OWN
+    rb"\$\(\s*dirname\s+(?:--\s+)?\"?(?:\$\(\s*(?:readlink\s+-f|realpath)\s+\"?)?" + _OWN
     + rb"|\$\{(?:0|BASH_SOURCE(?:\[0\])?)%/\*\}"
 )  # fmt: skip
 _KNOWS = (b"scontrol show job", b"SLURM_SUBMIT_DIR", b"PBS_O_WORKDIR", b"SLURM_JOB_ID:-", b"SLURM_JOB_ID-", b"spool")
@@ -34,7 +34,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if any(word in job.source for word in _KNOWS) or _BRANCHES.search(job.source):
         return
     start = 0
-    for line in job.source.splitlines(keepends=True):
+    for line in joined(job.source).splitlines(keepends=True):
         match = _FOLDER.search(line)
         if match is not None and not line.lstrip().startswith(b"#"):
             right = "$PBS_O_WORKDIR" if job.submission.scheduler == "pbs" else "$SLURM_SUBMIT_DIR"

@@ -8,7 +8,7 @@ from typing import Dict, Iterator, List, Optional, Tuple
 from ...site.facts import Site
 from ...types.edits import Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 
@@ -38,7 +38,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not plan.steps or not re.search(_ON_NODE, job.source):
         return
-    folders = {match.group(1): match.group(2) for match in _ASSIGNED.finditer(job.source)}
+    source = joined(job.source)
+    folders = {match.group(1): match.group(2) for match in _ASSIGNED.finditer(source)}
     for step in plan.steps:
         nodes = _nodes(step, plan)
         store = next(filter(None, map(_STORE.search, step.program)), None)
@@ -46,8 +47,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             says = "ranks of %d nodes meet in %s, which each node has for itself" % (nodes, store.group(1).decode())
             yield Finding("MPL604", says, step.span, help="use a folder that all nodes share")
             return
-        for path, at in _used(step, folders, job.source) if nodes > 1 and not step.maybe else ():
-            if _is_written_here(path, folders, job.source, step.span.start):
+        for path, at in _used(step, folders, source) if nodes > 1 and not step.maybe else ():
+            if _is_written_here(path, folders, source, step.span.start):
                 shown = path.decode("utf-8", "replace")
                 says = "%s is written on the first node, and ranks of %d nodes open it" % (shown, nodes)
                 yield Finding("MPL604", says, at or step.span, help=_HELP)

@@ -8,7 +8,7 @@ from typing import Iterator
 from ...site.facts import Site
 from ...types.edits import Span
 from ...types.findings import Finding
-from ...types.job import Job, in_comment
+from ...types.job import Job, in_comment, joined
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import judged
@@ -27,13 +27,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     lacking = set(kinds[0].not_mounted).intersection(*(kind.not_mounted for kind in kinds)) if kinds else set()
     if not judged(job, site):
         return
+    source = joined(job.source)
     for folder in sorted(lacking):
         name = folder.encode()
-        for match in (
-            re.finditer(rb"(?<![\w/.-])%s(?=/|\b)" % re.escape(name), job.source) if name in job.source else ()
-        ):
-            line = job.source[job.source.rfind(b"\n", 0, match.start()) + 1 : match.start()]
-            if not in_comment(job.source, match.start()) and not re.search(rb"\[|\btest\b|\bif\b|\belif\b", line):
+        for match in re.finditer(rb"(?<![\w/.-])%s(?=/|\b)" % re.escape(name), source) if name in source else ():
+            line = source[source.rfind(b"\n", 0, match.start()) + 1 : match.start()]
+            if not in_comment(source, match.start()) and not re.search(rb"\[|\btest\b|\bif\b|\belif\b", line):
                 yield Finding("MPL605", "%s is not mounted on the nodes of %s" % (folder, plan.allocation.partition),
                               Span(*match.span()), help="keep code and data where these nodes can read them",
                               site_fact="node.%s" % kinds[0].name)  # fmt: skip
