@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agents.mapping import blind, search
+from tests.agents.mapping import blind, proposers, search
 from tests.agents.mapping.cases import cases, found
 from tests.network_lab import products
 from tests.network_lab.measure import main
@@ -34,3 +34,8 @@ def test_mapping_products() -> None:
     """Print the real times of three programs of ranks under every mapping, and what searchers find (ten minutes)."""
     search.set_up()
     products.main()
+
+
+def test_mapping_proposers() -> None:
+    """Print what the transcripts of a model come to, at each level of feedback, on the space of the searchers."""
+    print("\n" + proposers.table())
