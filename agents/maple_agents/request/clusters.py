@@ -118,7 +118,7 @@ def read(line: Line, clusters: tuple[SiteNames, ...]) -> Iterator[Reading]:
         if word.lex == "SITE":
             role = _role(line, at)
             if word.text.startswith("?"):
-                if role != FROM:
+                if role != FROM and not _target_follows(line, at):
                     yield _unknown(word.text[1:], clusters, word)
                 continue
             yield Reading(role, word.text, word.start, word.end, _strength(line, at))

@@ -133,3 +133,16 @@ def test_names_beside_eastern_signs_are_the_sites(words):
     """Nothing parts them, and they are words all the same."""
     slots = said("Perlmutter 上2个节点，%s，3小时，project是m4388，train.py" % words, "nersc-perlmutter")
     assert slots["qos"] == "regular"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "(by someone on Jean Zay) adapt to Vista",
+        "we had it at Summit; now for Vista",
+        "a Jean Zay gist, move it to Vista",
+    ],
+)
+def test_a_cluster_that_nobody_described_is_where_it_comes_from(words):
+    """Where another is named as the target, it refuses nothing."""
+    assert said("%s: 8 gh nodes, 2 hours, TRA24006, torchrun train.py" % words, "tacc-vista")["nodes"] == 8
