@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Iterator, List, NamedTuple, Optional, Tuple
 
 from ...bash import nodes
@@ -16,6 +17,7 @@ from ...types.launch_plan import LaunchPlan
 from .. import rule
 
 CODE = "MPL338"
+MOST = 16  # places that are looked at
 _SIGNS = (b"&", b"|", b";")
 
 
@@ -37,7 +39,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not job.script.is_shell or not _may_be_cut(job.source):
         return
-    for sequel in _sequels(parse(job.source), job.source):
+    for sequel in islice(_sequels(parse(job.source), job.source), MOST):
         value = _value(sequel, job.source)
         if value is None or not starts_no_program(sequel.before) or len(sequel.after.words) < 2:
             continue

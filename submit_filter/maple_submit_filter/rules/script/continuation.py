@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from ...bash import nodes
@@ -20,6 +21,9 @@ _GOES_ON = re.compile(
     rb"[ \t]*(?:--?[A-Za-z]|(?:torchrun|python[\d.]*|accelerate|deepspeed|apptainer|singularity|bash)[ \t])"
 )
 _PROGRAM = re.compile(rb"torchrun|python[\d.]*|accelerate|deepspeed|apptainer|singularity|shifter|bash|sh|env|numactl")
+
+
+MOST = 8  # missing backslashes that are spoken of: more are the habit of some program
 
 
 class Cut(NamedTuple):
@@ -60,32 +64,44 @@ def cut_lines(plan: LaunchPlan, job: Job, code: str) -> List[Cut]:
         and cut.rest in commands
         and (starts_nothing(step) or (commands[cut.rest] and _wanted(cut, step, source)))
     ]
-    return made + [cut for cut in (_joined(each, program, plan, source) for each in unmarked) if cut is not None]
+    ends = _ends(program) if unmarked else _Ends({}, {})
+    joined = (_joined(each, ends, plan, source) for each in unmarked)
+    cuts = list(islice((cut for cut in joined if cut is not None), MOST + 1))
+    return made + (cuts if len(cuts) <= MOST else [])
 
 
-def _joined(cut: _Break, program: nodes.Program, plan: LaunchPlan, source: bytes) -> Optional[Cut]:
+def _joined(cut: _Break, ends: _Ends, plan: LaunchPlan, source: bytes) -> Optional[Cut]:
     """Return the line that goes on behind *cut*: what follows is an option, or the program that the line lacks."""
-    before, after = _around(program, cut.at.start, cut.rest)
+    before, after = ends.before.get(cut.at.start), ends.after.get(cut.rest)
     if before is None or after is None:
         return None
+    if not _is_option(after):
+        whole = not _starts(after) or not starts_no_program(before)
+        return None if whole else Cut(None, cut.what, cut.at, cut.edits)
     if starts_no_program(before):
-        return Cut(None, cut.what, cut.at, cut.edits) if _starts(after) or _is_option(after) else None
+        return Cut(None, cut.what, cut.at, cut.edits)
     step = _begun(cut, plan, source)
-    return Cut(step, cut.what, cut.at, cut.edits) if step is not None and _is_option(after) else None
+    return Cut(step, cut.what, cut.at, cut.edits) if step is not None else None
 
 
-def _around(program: nodes.Program, end: int, start: int) -> Tuple[Optional[nodes.Simple], Optional[nodes.Simple]]:
-    """Return the commands that end and begin there, one behind the other in the same list."""
-    before = after = None
-    stack: List[object] = [program]
+class _Ends(NamedTuple):
+    """Commands by the byte behind them, and by their first one."""
+
+    before: Dict[int, nodes.Simple]
+    after: Dict[int, nodes.Simple]
+
+
+def _ends(program: nodes.Program) -> _Ends:
+    ends, stack = _Ends({}, {}), [program]  # type: Tuple[_Ends, List[object]]
     while stack:
         node = stack.pop()
-        if isinstance(node, nodes.Simple):
-            before = node if node.span.end == end and node.words else before
-            after = node if node.span.start == start and node.words and not node.assignments else after
+        if isinstance(node, nodes.Simple) and node.words:
+            ends.before[node.span.end] = node
+            if not node.assignments:
+                ends.after[node.span.start] = node
         if isinstance(node, tuple):
             stack.extend(part for part in node if isinstance(part, tuple))
-    return before, after
+    return ends
 
 
 def _is_option(command: nodes.Simple) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Iterator, List, NamedTuple, Tuple
 
 from ...bash import nodes
@@ -16,6 +17,7 @@ from ...types.launch_plan import LaunchPlan
 from .. import rule
 
 CODE = "MPL121"
+MOST = 16  # slips that are spoken of: a script of more was written by no person
 _CANDIDATE = re.compile(
     rb"(?m)^[ \t]*(?:(?:export|declare|local|readonly|typeset)[ \t][^\n#]*?)?"
     rb"(?:\b[A-Za-z_]\w*(?:[ \t]+=|=[ \t]+[^\s#])|\$\{?[A-Za-z_]\w*\}?=)"
@@ -48,12 +50,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not job.script.is_shell or _CANDIDATE.search(job.source) is None:
         return
-    for command in _commands(parse(job.source)):
-        for slip in _slips(command, plan):
-            edits = tuple(Edit(gap, b"", CODE) for gap in slip.gaps)
-            safe = slip.sure and (slip.name in RANK_VARIABLES or _is_read(slip.name, job.source))
-            fix = Fix(edits, Safety.SAFE if safe else Safety.ASK, "%s=... in one word" % slip.name.decode())
-            yield Finding(CODE, slip.says, slip.at, slip.sure, fixes=(fix,), help="NAME=VALUE, without a blank or a $")
+    slips = (slip for command in _commands(parse(job.source)) for slip in _slips(command, plan))
+    for slip in islice(slips, MOST):
+        edits = tuple(Edit(gap, b"", CODE) for gap in slip.gaps)
+        safe = slip.sure and (slip.name in RANK_VARIABLES or _is_read(slip.name, job.source))
+        fix = Fix(edits, Safety.SAFE if safe else Safety.ASK, "%s=... in one word" % slip.name.decode())
+        yield Finding(CODE, slip.says, slip.at, slip.sure, fixes=(fix,), help="NAME=VALUE, without a blank or a $")
 
 
 def _commands(program: nodes.Program) -> Iterator[nodes.Simple]:
