@@ -51,6 +51,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "data": (
         "dataset_name", "dataset", "data_path", "dataset_path", "data_dir", "train_file", "data", "train_data",
         "datadir", "data_root", "dataset_dir", "train_dataset_name", "train_data_path", "train_data_dir",
+        "train_set_path", "train_path", "train_files", "training_data",
     ),
     "checkpoint": ("checkpoint_dir", "ckpt_dir", "checkpoint_path", "ckpt_path", "checkpoint", "ckpt"),
     "resume": ("resume_from_checkpoint", "resume_from", "resume", "resume_path", "resume_checkpoint", "auto_resume"),
@@ -59,7 +60,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     ),
     "logs": ("logging_dir", "log_dir", "tensorboard_dir", "logdir", "log_file"),
     "precision": ("mixed_precision", "precision", "torch_dtype", "dtype"),
-    "optimizer": ("optimizer", "optim"),
+    "optimizer": ("optimizer", "optim", "opt"),
     "tensor_parallel": ("tensor_model_parallel_size", "tensor_parallel_size", "tensor_parallel", "tp_size"),
     "pipeline_parallel": ("pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel", "pp_size"),
     "zero_stage": ("zero_stage",),
@@ -75,6 +76,7 @@ _WHOLE = re.compile(r"\d{1,12}(?:_\d{3})*|[1-9](?:\.0*)?e\+?\d{1,2}", re.IGNOREC
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
 _WHOLES = ("batch_size", "batch_size_per_device", "batch_size_global", "steps", "gradient_accumulation", "seed",
            "sequence_length", "tensor_parallel", "pipeline_parallel", "zero_stage")  # fmt: skip
+_FILE = re.compile(r"\.(?:ya?ml|json|toml|py|cfg|ini)$")
 _NUMBERS = ("learning_rate", "epochs")
 
 
@@ -147,6 +149,12 @@ def _precision(value: str) -> str | None:
     return value.split(".")[-1] if value.lower() not in (*_TRUE[:1], *_FALSE[:1]) else None
 
 
+def _optimizer(value: str) -> str | None:
+    """Return the name of an optimizer: `--opt options/train.yml` is none."""
+    is_name = re.fullmatch(r"[A-Za-z][\w-]*(?:\.[A-Za-z]\w*)*", value) and not _FILE.search(value)
+    return _text(value) if is_name else None
+
+
 def _text(value: str) -> str | None:
     return None if value.lower() in ("true", "false") or _NUMBER.fullmatch(value) else value
 
@@ -156,6 +164,7 @@ _KINDS: dict[str, Callable[[str], "str | None"]] = {
     **{name: _number for name in _NUMBERS},
     "resume": _resume,
     "precision": _precision,
+    "optimizer": _optimizer,
 }
 
 

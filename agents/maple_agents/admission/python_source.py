@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from .python_calls import is_data, is_for_tests, is_model, is_optimizer, loaded
+
 MOST_BYTES = 128 * 1024  # a tree takes several hundred bytes for each byte of its source
 _PARSERS_OF_CLASSES = ("HfArgumentParser", "tyro.cli", "pyrallis.parse", "pyrallis.wrap", "draccus.parse", "Fire",
                        "fire.Fire", "typer.run", "simple_parsing.parse")  # fmt: skip
@@ -161,7 +163,16 @@ class _Reader:
         elif last == "from_pretrained" and ("Model" in name or "For" in name):
             self._take("model", call.args[0] if call.args else None, call.lineno)
         elif last == "load_dataset":
-            self._take("dataset", call.args[0] if call.args else None, call.lineno)
+            self._take("dataset", loaded(call), call.lineno)
+        elif is_data(name):
+            if not is_for_tests(call):
+                self._take("data", ast.Constant(last), call.lineno)
+        elif is_model(name):
+            self._take("model", ast.Constant(last), call.lineno)
+        elif name == "timm.create_model":
+            self._take("model", call.args[0] if call.args else None, call.lineno)
+        elif is_optimizer(name):
+            self._optimizer(call, last)
         elif last.endswith(_KEYWORDS):
             for keyword in call.keywords:
                 if keyword.arg == "strategy":
@@ -174,6 +185,14 @@ class _Reader:
         proves = (last in _TRAINS and "." in name) or name.lower().endswith("trainer.train")
         if proves and not self._maybe:
             self._trains = self._trains or call.lineno
+
+    def _optimizer(self, call: ast.Call, last: str) -> None:
+        """Note what an optimizer is made of: its class, and the learning rate, behind the parameters or by its name."""
+        self._take("optimizer", ast.Constant(last), call.lineno)
+        for keyword in call.keywords:
+            self._take(keyword.arg or "", keyword.value, keyword.value.lineno)
+        if len(call.args) > 1:
+            self._take("lr", call.args[1], call.lineno)
 
     def _take(self, name: str, value: ast.expr | None, line: int) -> None:
         """Note a constant; where one call computes it, or is behind a condition, what the others say is not known."""

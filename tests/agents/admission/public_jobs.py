@@ -18,7 +18,10 @@ FIELDS = {*names.SPELLINGS, "program", "launcher"}
 
 
 class PublicJob(NamedTuple):
-    """A job by reference. *values*: by name, each with the texts that are right; *also*: those of its *files*."""
+    """A job by reference. *values*: by name, each with the texts that are right; *also*: those of its *files*.
+
+    *files_at*: the commit that these are of, where they are stored at another than the script.
+    """
 
     repository: str
     commit: str
@@ -27,6 +30,7 @@ class PublicJob(NamedTuple):
     folder: str = ""
     files: tuple[str, ...] = ()
     also: dict[str, tuple[str, ...]] = {}
+    files_at: str = ""
 
     def text(self, folder: Path) -> bytes | None:
         """Return its script, fetched into *folder*/repository/commit/path; None where it is not there."""
@@ -48,7 +52,8 @@ def jobs() -> Iterator[PublicJob]:
     for told in tomllib.loads(FILE.read_text("utf-8"))["job"]:
         values, also = (_texts(told.get(key, {})) for key in ("values", "also"))
         files = tuple(told.get("files", ()))
-        yield PublicJob(told["repository"], told["commit"], told["path"], values, told.get("folder", ""), files, also)
+        place = told["repository"], told["commit"], told["path"]
+        yield PublicJob(*place, values, told.get("folder", ""), files, also, told.get("files_at", ""))
 
 
 def _texts(told: dict[str, str | list[str]]) -> dict[str, tuple[str, ...]]:

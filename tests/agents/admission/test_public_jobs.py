@@ -14,11 +14,12 @@ def test_sixty_jobs_are_labelled_by_reference():
     assert len({(job.repository, job.path) for job in found}) == len(found) >= 60
     assert len({job.repository for job in found}) >= 45
     for job in found:
-        assert re.fullmatch(r"[0-9a-f]{40}", job.commit)
+        assert all(re.fullmatch(r"[0-9a-f]{40}", commit) for commit in (job.commit, job.files_at or job.commit))
         assert set(job.values) | set(job.also) <= FIELDS
         texts = [text for values in (job.values, job.also) for each in values.values() for text in each]
         assert all(len(text) < 200 and "\n" not in text for text in texts)
-        assert job.files or not (job.also or job.folder)
+        assert job.files or not (job.also or job.folder or job.files_at)
+    assert sum(bool(job.files) for job in found) >= 26
 
 
 def test_a_job_is_read_with_its_repository(tmp_path):

@@ -1,0 +1,53 @@
+"""Calls of libraries that say in one name what a program trains with: its optimizer, its data, its model."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+_OPTIMIZERS = {
+    "Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "LBFGS", "ASGD", "Rprop",
+    "Adafactor", "Lion", "LAMB", "LARS", "FusedAdam", "FusedSGD", "FusedLAMB", "DeepSpeedCPUAdam", "Adam8bit",
+    "AdamW8bit", "PagedAdamW8bit", "Muon", "Shampoo",
+}  # fmt: skip
+_DATASETS = {
+    "MNIST", "FashionMNIST", "KMNIST", "EMNIST", "QMNIST", "CIFAR10", "CIFAR100", "SVHN", "STL10", "ImageNet", "CelebA",
+    "Places365", "Cityscapes", "VOCDetection", "VOCSegmentation", "LSUN", "Caltech101", "Caltech256", "Food101",
+    "Flowers102", "OxfordIIITPet", "StanfordCars", "FGVCAircraft", "EuroSAT", "SBU", "USPS", "Kinetics", "UCF101",
+}  # fmt: skip
+_FORMATS = ("json", "csv", "parquet", "text", "arrow", "pandas", "imagefolder", "audiofolder", "webdataset", "xml")
+_MODELS = re.compile(
+    r"(?:torchvision\.)?models\.(?:(?:wide_)?resnex?t|vgg|densenet|mobilenet|efficientnet|vit_|swin_|convnext|alexnet|"
+    r"googlenet|inception|regnet|shufflenet|squeezenet|mnasnet)\w*"
+)
+
+
+def is_optimizer(name: str) -> bool:
+    """Return whether a call makes an optimizer: one of a known name, or a class of a module of optimizers."""
+    *above, last = name.split(".")
+    return last in _OPTIMIZERS or (bool(above) and above[-1] in ("optim", "optimizers") and last[:1].isupper())
+
+
+def loaded(call: ast.Call) -> ast.expr | None:
+    """Return what a load_dataset loads: its first word, or the files where that is a mere format."""
+    first = call.args[0] if call.args else None
+    if not isinstance(first, ast.Constant) or first.value not in _FORMATS:
+        return first
+    return next((keyword.value for keyword in call.keywords if keyword.arg in ("data_files", "data_dir")), None)
+
+
+def is_for_tests(call: ast.Call) -> bool:
+    """Return whether a data set is not the training's: `train=False`, `split="test"`."""
+    told = {keyword.arg: getattr(keyword.value, "value", None) for keyword in call.keywords}
+    return told.get("train") is False or told.get("split") in ("test", "val", "valid")
+
+
+def is_data(name: str) -> bool:
+    """Return whether a call makes a published data set, alone or of a module of data sets."""
+    *above, last = name.split(".")
+    return last in _DATASETS and above in ([], ["datasets"], ["torchvision", "datasets"])
+
+
+def is_model(name: str) -> bool:
+    """Return whether a call makes a model of torchvision."""
+    return bool(_MODELS.fullmatch(name))
