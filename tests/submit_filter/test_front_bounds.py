@@ -20,7 +20,7 @@ DASHES = re.compile(rb"-*")
 NUMBER = re.compile(rb"-*(?:[A-Za-z]?\d+[A-Za-z]?|[A-Za-z]|)")
 TOKEN = re.compile(rb"[A-Za-z0-9_\-./~%@+]+|.", re.DOTALL)
 SOFT = b" \t=,:\"'${}()|"
-WORDS = [b"", b"srun", b"-n", b"8", b"rm", b"a.py", b";", b"<", b"$x", b"#SBATCH ", b"#PBS ", b"#"]
+WORDS = [b"", b"srun", b"-n", b"8", b"rm", b"a+b.py", b";", b"<", b"$x", b"#SBATCH ", b"#PBS ", b"#"]
 
 
 def test_a_program_of_two_letters_is_no_word_of_a_repair() -> None:
