@@ -18,6 +18,7 @@ RIGHT = sorted(
     for path in glob.glob(os.path.join(laid(), kind, "*", "*.sh"))
 )
 UNREAD = ("tutorial-with-node-script.sh",)  # its nodes are reached by names that nobody knows
+LATER = {"openmpi-ppr.sh": "aist-abci3"}  # asks for a queue of that cluster, and is older than its site file
 TORCHRUN = b"""#!/bin/bash
 #SBATCH -A m4567_g -C gpu -q regular
 #SBATCH --nodes=4 --ntasks-per-node=1 --gpus-per-node=4
@@ -42,7 +43,8 @@ def _readable() -> list[str]:
 def test_a_script_names_its_own_cluster_or_none() -> None:
     """No script is taken for another cluster's, and most of those written for one are known (not all say)."""
     named = {path: (os.path.basename(os.path.dirname(path)), _read(path).site) for path in _readable()}
-    wrong = {path: pair for path, pair in named.items() if pair[1] not in ("", pair[0])}
+    meant = {path: ("", own, LATER.get(os.path.basename(path))) for path, (own, _) in named.items()}
+    wrong = {path: pair for path, pair in named.items() if pair[1] not in meant[path]}
     assert wrong == {}
     known = [pair for pair in named.values() if not pair[0].startswith("generic")]
     assert sum(pair[1] != "" for pair in known) >= 0.75 * len(known)
