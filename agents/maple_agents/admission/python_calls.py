@@ -16,6 +16,7 @@ _DATASETS = {
     "Flowers102", "OxfordIIITPet", "StanfordCars", "FGVCAircraft", "EuroSAT", "SBU", "USPS", "Kinetics", "UCF101",
 }  # fmt: skip
 _FORMATS = ("json", "csv", "parquet", "text", "arrow", "pandas", "imagefolder", "audiofolder", "webdataset", "xml")
+_NO_MODELS = ("Trainer", "Parallel", "DDP", "FSDP", "Sequential", "Config", "Wrapper", "Module")
 _MODELS = re.compile(
     r"(?:torchvision\.)?models\.(?:(?:wide_)?resnex?t|vgg|densenet|mobilenet|efficientnet|vit_|swin_|convnext|alexnet|"
     r"googlenet|inception|regnet|shufflenet|squeezenet|mnasnet)\w*"
@@ -51,3 +52,17 @@ def is_data(name: str) -> bool:
 def is_model(name: str) -> bool:
     """Return whether a call makes a model of torchvision."""
     return bool(_MODELS.fullmatch(name))
+
+
+def made_model(node: ast.Assign) -> str:
+    """Return the class in `model = CNN(…)`, also behind `.to(…)`; "" of a wrapper, or where an option chooses it."""
+    target, call = node.targets[0], node.value
+    while isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ("to", "cuda"):
+        call = call.func.value
+    if not isinstance(target, ast.Name) or target.id not in ("model", "net") or not isinstance(call, ast.Call):
+        return ""
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    words = {getattr(tree, "attr", getattr(tree, "id", "")) for each in call.args for tree in ast.walk(each)}
+    words |= {keyword.arg or "**" for keyword in call.keywords}
+    chosen = any(word == "**" or "model" in word.lower() or word in ("net", "arch", "backbone") for word in words)
+    return name if name[:1].isupper() and not chosen and not name.endswith(_NO_MODELS) else ""

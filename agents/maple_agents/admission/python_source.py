@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .python_calls import is_data, is_for_tests, is_model, is_optimizer, loaded
+from .python_calls import is_data, is_for_tests, is_model, is_optimizer, loaded, made_model
 
 MOST_BYTES = 128 * 1024  # a tree takes several hundred bytes for each byte of its source
 _PARSERS_OF_CLASSES = ("HfArgumentParser", "tyro.cli", "pyrallis.parse", "pyrallis.wrap", "draccus.parse", "Fire",
@@ -128,6 +128,8 @@ class _Reader:
     def _look(self, node: ast.AST) -> None:
         if isinstance(node, ast.Call):
             self._call(node)
+        if isinstance(node, ast.Assign) and (made := made_model(node)):
+            self._take("model_name", ast.Constant(made), node.lineno)
         if isinstance(node, ast.ClassDef):
             self._classes[node.name] = list(self._fields(node))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):

@@ -80,3 +80,25 @@ def test_an_option_of_the_optimizer_is_a_name():
     for value, kept in (("adamw", "adamw"), ("torch.optim.AdamW", "torch.optim.AdamW"), ("options/train.yml", None),
                         ("train.yml", None), ("true", None), ("3", None)):  # fmt: skip
         assert names.kept_value(names.known("--opt"), value) == kept
+
+
+@pytest.mark.parametrize(
+    "line,model",
+    [
+        ("model = CNN(640, 360)", "CNN"),
+        ("net = HGNNModel(args, dim).to(device)", "HGNNModel"),
+        ("model = Net(classes=10).cuda()", "Net"),
+        ("model = DistributedDataParallel(model)", None),
+        ("model = Classifier(args.model_name)", None),
+        ("model = Classifier(backbone=args.net)", None),
+        ("model = get_model(args)", None),
+        ("model = Sequential(a, b)", None),
+        ("if x:\n    model = A()\nelse:\n    model = B()", None),
+        ("model = A()\nmodel = B(3)", None),
+    ],
+)
+def test_the_class_of_the_model_is_said(line, model):
+    """One of the program's own, where nothing else chooses it; it stands before the default of an option."""
+    found = source(line.encode()).said
+    values = {each.value for each in found if each.name == "model_name"}
+    assert (values.pop() if len(values) == 1 else None) == model
