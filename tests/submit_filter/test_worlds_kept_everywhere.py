@@ -101,6 +101,8 @@ def test_every_repair_in_the_tree_starts_the_worlds_that_were_declared() -> None
             (5, [1, 1], [8])
         ],  # bash -c took its first word alone: no option was read
         "MPL217/one-dash": [(6, [4], [])],  # -nodes=2 was no number of tasks; a program of its own now has eight
+        "MPL203/slots-beyond-the-node": [(6, [16], [8])],  # eight ranks on each node of four GPUs
+        "MPL203/slots-of-the-hostfile-that-is-read": [(4, [16], [8])],
         "MPL321/a-line-in-quotes": [(5, [2], [8])],  # the quotes hid torchrun: two tasks of no program
     }
 

@@ -14,14 +14,18 @@ _ASKED = frozenset((b"--version", b"-V", b"--help", b"-h", b"--usage", b"--mpi=l
 
 
 def starts_no_program(command: nodes.Simple) -> bool:
-    """Return whether a command is a launcher with options alone, whatever its variables hold."""
+    """Return whether a command is a launcher with options alone, whatever its variables hold.
+
+    One of them has a value: flags alone, such as horovodrun's --check-build, may ask the launcher about itself.
+    """
     argv = [_stand_in(word) for word in command.words]
     if len(argv) < 2 or any(text.raw in _ASKED for text in argv):
         return False
     own = 2 if argv[0].raw == b"accelerate" else 1
     readings = [read(table, argv, own) for table in _tables(argv[0].raw)]
     ended = [reading for reading in readings if reading.program >= len(argv)]
-    return bool(readings) and len(ended) == len(readings) and any(not reading.problem for reading in ended)
+    valued = (any(option.value is not None for option in each.options) for each in ended if not each.problem)
+    return len(ended) == len(readings) and any(valued)
 
 
 def _stand_in(word: nodes.Word) -> Text:

@@ -3,9 +3,8 @@
 Advice proves nothing: for some value of what is unknown the script is right as it stands. So a change may follow from
 it only where each value allows it: where the script is right it starts the same processes, on the same nodes, with the
 same devices and variables; where it is not, it is cured. `--nv` for a container is such a change, for where it is a
-site's default it says nothing new; fewer ranks are not. A rule marks such a fix, and a site file may be wrong: what it
-says counts only where even then nothing is felt, as of a folder more in which modules are looked for. Here it is made
-only if nothing that is seen of the job speaks against the rule.
+site's default it says nothing new; fewer ranks are not. A rule marks such a fix, and never because of what a site file
+says: that may be wrong. Here it is made only if nothing that is seen of the job speaks against the rule.
 """
 
 from __future__ import annotations

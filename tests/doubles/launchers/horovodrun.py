@@ -23,7 +23,7 @@ def main(name, argv):
         world.say("horovodrun: error: the following arguments are required: -np/--num-proc")
         return 2
     wanted = int(said["count"])
-    slots = mpirun.named(said) or [(world.host(), wanted)]
+    slots = mpirun.named(said, "horovodrun") or [(world.host(), wanted)]
     if wanted > sum(count for _, count in slots):
         world.say("ValueError: Requested more processes (%d) than there are available slots" % wanted)
         return 1

@@ -15,7 +15,6 @@ from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import judged
 from ..program_text import named_values, place_of
-from .shell_errors import ends_at_errors
 
 _LOADED = rb"(?m)^[^#\n]*?\b(?:module[ \t]+(?:load|add|swap)|ml(?:[ \t]+load)?)\b[^\n#]*?[ \t](%s(?:/\S+)?)(?=[\s;&]|$)"
 
@@ -149,13 +148,8 @@ def _in_front(unfit: Unfit, match: "re.Match[bytes]", job: Job) -> _Place:
         directive = say(job, unfit.before.split(" ", 1)[1].encode(), "MPL410")
         return _Place(Span(*match.span(1)), (directive.fix(Safety.ASK, "add " + unfit.before.split(" ", 1)[1]),))
     edit = Edit(Span(start, start), unfit.before.encode() + b"; ", "MPL410")
-    fix = Fix((edit,), Safety.ASK, unfit.before, harmless=_only_adds(unfit.before, job.source))
+    fix = Fix((edit,), Safety.ASK, unfit.before)
     return _Place(Span(*match.span(1)), (fix,) if unfit.before else ())
-
-
-def _only_adds(words: str, source: bytes) -> bool:
-    """Return whether words make more modules known, or load one, where a script goes on if there is none."""
-    return words.startswith("module use ") or (words.startswith("module load ") and not ends_at_errors(source))
 
 
 def _asked(unfit: Unfit, resource: str, job: Job) -> Optional[_Place]:

@@ -157,8 +157,8 @@ def _local_words(plan: LaunchPlan, step: Step, job: Job, site: Site) -> Tuple[Fi
         at = job.source.find(words.rank, span.start, span.end)
         if at >= 0:
             edit = Edit(Span(at, at + len(words.rank)), words.local, "MPL203")
-            # A program that takes its device modulo their number takes the same one.
-            return (Fix((edit,), Safety.ASK, "LOCAL_RANK=$%s" % words.local.decode(), harmless=True),)
+            # not harmless: what LOCAL_RANK 0 does alone, one process of each node then does
+            return (Fix((edit,), Safety.ASK, "LOCAL_RANK=$%s" % words.local.decode()),)
     return ()
 
 
