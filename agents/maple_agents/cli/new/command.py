@@ -15,7 +15,7 @@ from ...base.slots import NAMES
 from ...base.terminal import at_terminal, coloured
 from .. import completion
 from . import handover, page
-from .request import Wanted, heard, wanted, without_old
+from .request import Wanted, heard, held_against, wanted, without_old
 
 if TYPE_CHECKING:
     from maple_agents.base.slots import Assumed, Lacking, Missing, Slot
@@ -122,11 +122,13 @@ def new(
         asked = page.settled(asked)
     foreign = _foreign(from_) if from_ else None
     try:
-        asked, script = _settled(asked, foreign, can_ask)
+        asked, script = _witnessed(asked, foreign, can_ask)
     except ValueError as error:
         raise _complaint(error) from error
     from maple_agents.base.slots import Lacking
 
+    if any(unread.stops for unread in asked.unread):
+        return handover.unread(asked, as_json)
     if isinstance(script, Lacking):
         return handover.missing(asked, script, as_json)
     return handover.hand_over(asked, script, output, as_json, verified)
@@ -141,6 +143,24 @@ def _complaint(error: ValueError) -> Exception:
     from maple_agents.write.composition import Mistaken
 
     return Complaint(str(error)) if isinstance(error, (Refused, Mistaken)) else error
+
+
+def _witnessed(
+    asked: Wanted, foreign: "Optional[Foreign]", can_ask: bool
+) -> "Tuple[Wanted, Union[Made, Carried, Lacking]]":
+    """Return the script with each name of the words that it lacks as told, or as what stops where nobody can be asked.
+
+    Whoever can be asked is, and the script is made anew with the answers.
+    """
+    from maple_agents.base.slots import Lacking
+
+    asked, script = _settled(asked, foreign, can_ask)
+    if isinstance(script, Lacking):
+        return asked, script
+    assumed = script.plan.assumed if script.plan is not None else ()
+    asked = held_against(asked, script.script, assumed, script.advice)
+    stops = any(unread.stops for unread in asked.unread)
+    return _settled(page.settled(asked), foreign, can_ask) if stops and can_ask else (asked, script)
 
 
 def _settled(
@@ -254,6 +274,12 @@ def _hints(asked: Wanted, foreign: "Optional[Foreign]") -> "Tuple[Assumed, ...]"
         return (Assumed("paradigm", named, "the program's name says so"),)
     if not asked.rest.strip():
         return ()
+    from maple_agents.request.gate import denied
+
+    several = asked.ranks is not None or "launcher" in asked.slots or "ranks_per_node" in asked.slots
+    said = "" if several else denied.distribution(asked.text)
+    if said:
+        return (Assumed("paradigm", "single", 'the request says "%s"' % said),)
     from maple_agents.templates.retrieval.choose import choose
 
     choice = choose(asked.text, asked.slots, asked.cluster)

@@ -16,6 +16,7 @@ from ...base.near_names import meant
 
 if TYPE_CHECKING:
     from maple_agents.ask.sites.this_site import Here
+    from maple_agents.base.slots import Assumed
     from maple_agents.request.unread import Asked
     from maple_agents.templates.cluster import Cluster
 
@@ -124,7 +125,7 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
     cluster = _cluster(where)
     resolved = _resolved(text, asked, cluster)
     slots = options.with_more(resolved.slots.values())
-    slots = slots.replaced(_named(text, resolved, slots, cluster))
+    slots = _undenied(text, slots.replaced(_named(text, resolved, slots, cluster)))
     known_by = where.why if site_id or where.how != "said" else "the request names it"
     return Wanted(
         text, slots, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds, resolved.rest, known_by,
@@ -148,6 +149,18 @@ def _named(text: str, asked: "Asked", slots: Slots, cluster: "Cluster") -> "tupl
 
     left, systems = asked.left, _systems(cluster)
     return named(text, left, slots, cluster.site, systems, asked.wishes) if left or asked.wishes else ()
+
+
+def _undenied(text: str, slots: Slots) -> Slots:
+    """Return *slots* without the file systems that the words deny; the last one stays."""
+    own = slots.get("filesystems")
+    if own is None or own.origin.by != "request":
+        return slots
+    from maple_agents.request.gate import denied
+
+    had = str(own.value).split(":")
+    kept = [name for name in had if name not in denied.systems(text, had)]
+    return slots.replaced([own._replace(value=":".join(kept))]) if kept and kept != had else slots
 
 
 def _systems(cluster: "Cluster") -> "tuple[str, ...]":
@@ -195,6 +208,16 @@ def _accounted(asked: Wanted) -> Wanted:
     torn = tuple(accounted.torn(asked.text, asked.slots))
     names = tuple(accounted.nameless(asked.text, asked.slots, (*asked.unread, *torn)))
     return asked._replace(unread=_shown(asked.text, (*asked.unread, *torn, *names)))
+
+
+def held_against(asked: Wanted, script: bytes, assumed: "Sequence[Assumed]", advice: Sequence[str]) -> Wanted:
+    """Return *asked* with each name of its words told, or asked for, that neither the script nor what is said has."""
+    from maple_agents.request.gate.unwritten import uncounted, unwritten
+
+    values = [*(str(slot.value) for slot in asked.slots.values()), *(str(each.value) for each in assumed)]
+    held = (script.decode("utf-8", "replace"), *values, *advice, *(word.text for word in asked.unread))
+    lost = (*unwritten(asked.text, held, tuple(asked.slots)), *uncounted(asked.text, assumed))
+    return asked._replace(unread=(*asked.unread, *_shown(asked.text, lost))) if lost else asked
 
 
 def _by_tagger(asked: Wanted) -> Wanted:
