@@ -12,6 +12,7 @@ from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 from ..limits import judged
+from ..program_text import is_rank
 
 _FLAG = {"nvidia": ("nv", "nvccli"), "amd": ("rocm",)}
 _LETS = {"apptainer": ("nv", "nvccli", "rocm", "device"), "podman-hpc run": ("gpu", "gpus", "device")}
@@ -21,6 +22,14 @@ _NAME = re.compile(rb"\$\{?([A-Za-z_]\w*)")
 _FLAGS = re.compile(rb"(?<!\S)--(\w+)(?!\S)")
 _WITH_VALUE = frozenset(b"--bind -B --pwd --cwd --env --env-file --home -H --workdir -W --overlay -o --mount".split())
 _SET = (b"APPTAINER_NV", b"SINGULARITY_NV", b"APPTAINER_NVCCLI", b"APPTAINER_ROCM", b"SINGULARITY_ROCM")
+# The driver comes another way, or in another line.
+_BY_HAND = re.compile(
+    rb"libcuda|libnvidia|/dev/nvidia|/nvidia-smi|nvidia\.com/gpu|/\.singularity\.d/libs"
+    rb"|(?<![\w-])--(?:nv|nvccli|gpu)(?![\w-])"
+)
+_PYTHON = re.compile(rb"(?:\S*/)?python")
+_GPU_WORD = re.compile(rb"(?:\A|=)(?:nccl|cuda(?::\d+)?|gpu)\Z")
+_CPU_WORD = re.compile(rb"(?:\A|=)(?:gloo|mpi|cpu)\Z|(?:no|disable)[-_](?:cuda|gpu)")
 
 
 @rule("MPL701", "a container without access to the GPUs")
@@ -59,8 +68,45 @@ def _by_plan(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
             if lets and not any(name in options for name in (*lets, "...")):
                 fixes = _let_in(runner, lets[0], step, job)
                 yield Finding("MPL701", "the container cannot use the GPUs of the node", step.span, fixes=fixes,
-                              help="add --%s after exec or run" % lets[0])  # fmt: skip
+                              help=_help(runner, lets[0], job))  # fmt: skip
                 return
+    yield from _by_words(plan, job)
+
+
+def _by_words(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """Yield that a program which is told of GPUs, or of which a rank runs for each, is in a container without them."""
+    if _vendors(plan) - {"nvidia"} or not _has_gpus(plan) or _BY_HAND.search(job.source):
+        return
+    for step in plan.steps:
+        for runner, options in step.images if not step.maybe and _is_for_gpus(step, plan) else ():
+            lets = _LETS.get(runner, ())
+            if lets and not any(name in options for name in (*lets, "...")):
+                fixes = tuple(fix._replace(harmless=False) for fix in _let_in(runner, lets[0], step, job))
+                yield Finding("MPL701", "the container cannot use the GPUs of the node", step.span, fixes=fixes,
+                              help=_help(runner, lets[0], job))  # fmt: skip
+                return
+
+
+def _help(runner: str, flag: str, job: Job) -> str:
+    plain = runner.split()[0].encode() not in job.source and runner not in ("apptainer", "singularity")
+    return "add --device nvidia.com/gpu=all after run" if plain else "add --%s after exec or run" % flag
+
+
+def _has_gpus(plan: LaunchPlan) -> bool:
+    """Return whether the job has GPUs: they are asked for, or there are no other nodes."""
+    given, kinds = plan.allocation, plan.allocation.node_kinds
+    asked = given.gpus_per_node or given.gpus_per_task or given.gpus or given.gpus_asked
+    return bool(asked) or (bool(kinds) and all(kind.gpus for kind in kinds))
+
+
+def _is_for_gpus(step: Step, plan: LaunchPlan) -> bool:
+    """Return whether a Python's words name CUDA, NCCL or GPUs, or a rank for each GPU is to meet the others."""
+    if not _PYTHON.match(b" ".join(step.program)) or any(_CPU_WORD.search(word) for word in step.program):
+        return False
+    if any(_GPU_WORD.search(word) for word in step.program):
+        return True
+    each = step.tasks_per_node is not None and step.tasks_per_node == plan.allocation.gpus_per_node
+    return each and is_rank(step) and b"MASTER_ADDR" in plan.assigned
 
 
 def _let_in(runner: str, flag: str, step: Step, job: Job) -> Tuple[Fix, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import Iterator, List, Optional
 
 from ...request.scheduler_words import is_pbs
@@ -13,9 +14,19 @@ from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
+# Options of ssh, those with a value and those without; a host; a command in quotes, or in words of its own.
+_ALONE = rb"[ \t]+-[46AaCfGgKkMNnqsTtVvXxYy]+"
+_OPTIONS = rb"(?:[ \t]+-[bcDEeFIiJLlmOopQRSWw][ \t]*(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s\"';|&]+)|" + _ALONE + rb"(?=[ \t]))*"
+_HOST = rb"[ \t]+(?:\"[^\"\s-][^\"\n]*\"|\$\([^)\n]*\)|[^\s\"';|&-][^\s\"';|&]*)(?:" + _ALONE + rb")*[ \t]+"
 _LINE = re.compile(
-    rb"(?m)^(?P<head>(?![ \t]*#)[^\n#]*?\bssh\b[^\n\"']*?[ \t]\"?[^\s\"';|&-][^\s\"';|&]*\"?[ \t]+)"
-    rb"(?P<quote>[\"'])(?P<line>[^\"']*)(?P=quote)"
+    rb"(?m)^(?P<head>(?![ \t]*#)[^\n#]*?\bssh\b" + _OPTIONS + _HOST + rb")"
+    rb"(?:(?P<quote>[\"'])(?P<line>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote))"
+)
+_UNQUOTED = re.compile(
+    rb"(?m)^(?P<head>(?:[^\n#\"']*[;&|][ \t]*)?[ \t]*(?:(?:do|then|else|time|nohup)[ \t]+)?ssh"
+    + _OPTIONS
+    + _HOST
+    + rb")(?P<quote>)(?P<line>(?:torchrun|accelerate|deepspeed|python3?)[ \t][^\n;&|]*)"
 )
 _PBSDSH = re.compile(
     rb"(?m)^[ \t]*(?P<head>pbsdsh(?:[ \t]+-[a-z]+(?:[ \t]+\d+)?)*[ \t]+(?:--[ \t]+)?)"
@@ -43,6 +54,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     line, start = match.group("line"), match.start("line")
     program = _FILE.search(line)
     if program is None:
+        yield from _not_activated(job) if b"ssh " in job.source else ()
         return
     here = b'cd "$PBS_O_WORKDIR" && ' if is_pbs(job) else b'cd "$SLURM_SUBMIT_DIR" && '
     name = "pbsdsh" if b"pbsdsh" in match.group("head") else "ssh"
@@ -50,7 +62,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         name,
         program.group().decode("utf-8", "replace"),
     )
-    fix = _moved(match, here) if name == "ssh" else _in_shell(match, here, job.source)
+    fix = _moved(match, here, job.source) if name == "ssh" else _in_shell(match, here, job.source)
     yield Finding("MPL411", says, Span(start + program.start(), start + program.end()),
                   fixes=(fix,) if fix is not None else (),
                   help="change to the folder, and activate what is needed, in the command itself")  # fmt: skip
@@ -70,7 +82,7 @@ _BARE = rb"(?:^|(?<=[;&|\s]))(?:exec[ \t]+)?(?:torchrun|accelerate[ \t]+launch|d
 def _not_activated(job: Job) -> Iterator[Finding]:
     """Yield that a program is looked up in a login that has not activated what the script has."""
     source = joined(job.source)
-    for match in _LINE.finditer(source):
+    for match in chain(_LINE.finditer(source), _UNQUOTED.finditer(source)):
         line, start = match.group("line"), match.start("line")
         program = re.search(_BARE, line)
         done = _activated(source, match.start())
@@ -78,7 +90,8 @@ def _not_activated(job: Job) -> Iterator[Finding]:
             continue
         at = start + program.start()
         words = b"; ".join(done) + b"; "
-        quoted = match.group("quote") in words or (match.group("quote") == b"'" and b"$" in words)
+        quote = match.group("quote")
+        quoted = not quote or quote in words or (quote == b"'" and b"$" in words)
         fixes = (
             (Fix((Edit(Span(at, at), words, "MPL411"),), Safety.ASK, "activate it there too"),) if not quoted else ()
         )
@@ -124,17 +137,19 @@ def _in_shell(match: "re.Match[bytes]", here: bytes, source: bytes) -> Optional[
 
 def _first(source: bytes) -> "Optional[re.Match[bytes]]":
     """Return the first line of ssh or pbsdsh that starts a program, and neither moves nor starts a shell."""
-    for pattern in (_LINE, _PBSDSH):
+    for pattern in (_LINE, _UNQUOTED, _PBSDSH):
         for match in pattern.finditer(source):
             if _STARTS.search(match.group("line")) and not _MOVES.search(match.group("line")):
                 return match
     return None
 
 
-def _moved(match: "re.Match[bytes]", here: bytes) -> Optional[Fix]:
-    """Change the folder first; in double quotes the script's own shell says which."""
-    at = match.start("line")
-    words = here.replace(b'"', b"") if match.group("quote") == b'"' else None
-    if words is None:
+def _moved(match: "re.Match[bytes]", here: bytes, source: bytes) -> Optional[Fix]:
+    """Change the folder first, and activate there what the script has; in double quotes its own shell says which."""
+    if match.group("quote") != b'"':
         return None
-    return Fix((Edit(Span(at, at), words, "MPL411"),), Safety.ASK, "begin with: " + words.decode().strip(" &"))
+    at, words, done = match.start("line"), here.replace(b'"', b""), _activated(joined(source), match.start())
+    says = "begin with: " + words.decode().strip(" &")
+    if done and re.search(_BARE, match.group("line")) and not re.search(_KNOWS, match.group("line")):
+        words += b"; ".join(done) + b"; " if not any(b'"' in one for one in done) else b""
+    return Fix((Edit(Span(at, at), words, "MPL411"),), Safety.ASK, says)

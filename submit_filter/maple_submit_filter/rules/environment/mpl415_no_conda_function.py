@@ -8,7 +8,7 @@ from typing import Iterator, Optional
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
@@ -24,6 +24,21 @@ _BRINGS = re.compile(
 _PLACE = re.compile(
     rb"(?m)^[ \t]*(?:export[ \t]+)?PATH=[\"']?([^\s:\"']*(?:conda|forge|mamba)[^\s:\"']*?)/(?:cond)?bin\b"
 )
+# A shell that a command line starts with a text; of its options, l and i make it read the user's files.
+_SHELL = re.compile(
+    rb"(?<![\w.-])(?:ba|z|k)?sh((?:[ \t]+-[\w-]+(?:[ \t]+pipefail)?)*?[ \t]+-[a-z]*c)[ \t]+"
+    rb"(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')",
+    re.DOTALL,
+)
+_READS = re.compile(rb"(?<!\S)-(?:[a-z]*[li][a-z]*(?!\S)|-login|-rcfile|-init-file)")
+_IN_TEXT = re.compile(
+    rb"(?:\A|[;&|({\n]|\b(?:then|do|else)[ \t])[ \t]*((?:conda|mamba)[ \t]+activate)\b(?![^\n;&]*(?:\|\||2>))"
+)
+_HANDED_ON = re.compile(
+    rb"BASH_ENV|\b(?:export|declare|typeset)[ \t]+-\w*[fx]\w*[ \t]+[^\n;]*\b(?:conda|mamba)|\bset[ \t]+-a"
+)
+_CONDA_SH = re.compile(rb"(?m)^[ \t]*((?:source|\.)[ \t]+[\w/.${}~-]+/conda\.sh)\b")
+_ASKED = b"source $(conda info --base)/etc/profile.d/conda.sh"
 
 
 @rule("MPL415", "conda activate without conda's shell function", "slurm")
@@ -31,12 +46,17 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """conda activate is a function of the shell; a batch shell reads no ~/.bashrc, and a PATH brings the program alone.
 
     Wrong: export PATH=$HOME/miniconda3/bin:$PATH ... conda activate train
+    Wrong: module load miniforge3; srun bash -c "conda activate train && torchrun ... train.py"
     Right: source $HOME/miniconda3/etc/profile.d/conda.sh; conda activate train
     Why:   conda says: Run 'conda init' before 'conda activate', and the Python of the base environment goes on.
            `maple check` shows the change; at submission Maple only reports it. A script that reads any file or loads
-           any module before, or that a login shell runs, is left alone.
+           any module before, or that a login shell runs, is left alone. A shell that a task starts has no function of
+           the batch shell; a module or ~/.bashrc may hand one on, so that is only said, too.
     """
-    if b" activate" not in job.source or any(word in job.source for word in (b"source ", b"\n. ", b"module ")):
+    if b" activate" not in job.source:
+        return
+    yield from _in_new_shell(plan, job)
+    if any(word in job.source for word in (b"source ", b"\n. ", b"module ")):
         return  # most have one of these, and no expression is made then
     match = _ACTIVATES.search(job.source)
     if match is None or not job.script.is_shell or not plan.steps:
@@ -51,3 +71,31 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     yield Finding("MPL415", "nothing brings conda's shell function, so nothing is activated", Span(*match.span(1)),
                   fixes=(fix,) if fix is not None else (),
                   help="read conda.sh first: source .../etc/profile.d/conda.sh")  # fmt: skip
+
+
+def _in_new_shell(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """Yield that the text of a shell that is no login shell activates, and brings no function before."""
+    source = re.sub(rb"(?m)^[ \t]*#[^\n]*", lambda match: b" " * len(match.group()), joined(job.source))
+    if not job.script.is_shell or not any(step.links for step in plan.steps) or _HANDED_ON.search(source):
+        return
+    for shell in _SHELL.finditer(source):
+        text = 2 if shell.group(2) is not None else 3
+        match = _IN_TEXT.search(shell.group(text))
+        if match is None or _READS.search(shell.group(1)) or _in_image(plan, shell.start()):
+            continue
+        if _BRINGS.search(shell.group(text)[: match.start(1)]):
+            continue
+        at = shell.start(text) + match.start(1)
+        read = _CONDA_SH.search(source, 0, shell.start())
+        words = read.group(1) if read is not None else _ASKED
+        fix = Fix((Edit(Span(at, at), words + b"; ", "MPL415"),), Safety.ASK, words.decode("utf-8", "replace"))
+        yield Finding("MPL415", "a new shell has no function of the batch shell, so nothing is activated",
+                      Span(at, at + len(match.group(1))), fixes=(fix,),
+                      help="read conda.sh in that shell first, or activate in front of the launch line")  # fmt: skip
+        return
+
+
+def _in_image(plan: LaunchPlan, at: int) -> bool:
+    """Return whether a place lies on a launch line that goes into a container, whose shell may have what it needs."""
+    lines = [step for step in plan.steps if step.span.start <= at < step.span.end]
+    return any(step.images or any(link.option("container-image") for link in step.links) for step in lines)
