@@ -23,7 +23,7 @@ _OWN = frozenset((TASK, IMAGE))  # what tells a task who it is: the batch shell 
 
 # Commands by the places that surely have them. A container has its image's, and every image has a shell and coreutils.
 COMMANDS: Mapping[bytes, FrozenSet[str]] = {
-    **dict.fromkeys(b"bash exec export cd head tail sort wc hostname echo printf".split(), _ALL),
+    **dict.fromkeys(b"bash exec export cd head tail sort wc hostname echo printf wait".split(), _ALL),
     b"conda": _ALL,  # fixes write it beside the script's own conda, and nowhere else
     **dict.fromkeys(b"scontrol sed paste".split(), _HOST),
     **dict.fromkeys(b"squeue sacct sinfo sbatch salloc qstat qsub pbsnodes nodeset module ml".split(), _HOST),

@@ -8,11 +8,12 @@ from typing import Iterator, Optional, Tuple
 from ...bash.parser import parse
 from ...cures.option_edits import at, restate
 from ...site.facts import Site
-from ...types.edits import Safety, Span
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
+from .foreground import stood_still_for
 
 _VALUE = re.compile(rb"(?:([A-Z]*):)?(?:SIG)?([A-Z]+\d?|\d{1,2})(?:@\d+)?\Z", re.IGNORECASE)
 _TRAP = re.compile(rb"trap[ \t]+(?:--[ \t]+)?('[^']*'|\"[^\"]*\"|[^\s'\"]+)[ \t]+([\w \t]+)")
@@ -26,16 +27,19 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --signal=USR1@300, and in the script: trap requeue USR1
     Right: #SBATCH --signal=B:USR1@300
+    Wrong: srun python train.py, in the foreground of a script that traps the signal
+    Right: srun python train.py & wait $! || wait $!
     Why:   the trap never runs, so nothing is requeued, and USR1 ends a program that does not handle it before the
-           checkpoint is written. `maple check` shows the change; at submission Maple only reports it: the program
-           may handle the signal as well.
+           checkpoint is written. bash runs a trap when the command in its foreground has ended; `wait` is interrupted.
+           `maple check` shows the change; at submission Maple only reports it: the program may handle the signal too.
     """
     setting = job.settings.get("signal")
     match = _VALUE.match(setting.value) if setting is not None else None
-    if setting is None or match is None or b"B" in (match.group(1) or b"").upper():
+    trap = _trap(_name(match.group(2)), job.source) if match is not None else None
+    if setting is None or match is None or trap is None:
         return
-    trap = _trap(_name(match.group(2)), job.source)
-    if trap is None:
+    if b"B" in (match.group(1) or b"").upper():
+        yield from _too_late(plan, job, trap)
         return
     value = b"B:" + setting.value if match.group(1) is None else b"B" + setting.value
     made = restate(job, setting, value, "MPL115")
@@ -43,6 +47,21 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     says = "--signal=%s is sent to the steps, not to the script, whose trap waits for it in line %d" % (
         setting.value.decode("ascii", "replace"), job.source.count(b"\n", 0, trap.start) + 1)  # fmt: skip
     yield Finding("MPL115", says, at(setting) or trap, fixes=fixes, help="B: in front sends it to the batch script")
+
+
+def _too_late(plan: LaunchPlan, job: Job, trap: Span) -> Iterator[Finding]:
+    """Tell of a trap that the signal reaches while the script stands still for its launch line."""
+    held = stood_still_for(parse(job.source), plan.steps, trap)
+    if not held:
+        return
+    step, command, whole = held[-1]
+    edit = Edit(Span(command.end, command.end), b" & wait $! || wait $!", "MPL115")
+    fixes = (Fix((edit,), Safety.ASK, "wait for it in the background"),) if whole and len(held) == 1 else ()
+    says = "the trap of line %d waits until this has ended: bash runs none beside a command in its foreground" % (
+        job.source.count(b"\n", 0, trap.start) + 1)  # fmt: skip
+    yield Finding(
+        "MPL115", says, step.span, fixes=fixes, help="start it with & and wait $!, which the signal interrupts"
+    )
 
 
 def _name(signal: bytes) -> bytes:
