@@ -15,7 +15,7 @@ from .opaque_programs import LAUNCHER_MARKS, harmless, strange
 from .python_options import PythonCall, python_program
 from .registry import BY_MODULE, family, foreign, registry
 from .remote import destination
-from .srun import single
+from .srun import tasks_of
 from .wrappers import Unwrapped, pinned, unwrap
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Programs:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self._behind_srun = False
-        scene.single, scene.destination = single, destination
+        scene.tasks_of, scene.destination = tasks_of, destination
         self.interpreter = Interpreter(scene, self.execute)
         self.launchers: Dict[bytes, Launch] = registry()
 

@@ -98,14 +98,18 @@ def _by_task(argv: List[Text], reading: Reading, link: Link, shell: Shell, scene
     return rows(content) if content is not None and not content.open else None
 
 
-def single(argv: List[Text], shell: Shell, scene: Scene) -> Optional[Tuple[Place, List[Text], Link]]:
-    """Return where a one-task srun runs, its program, and itself; None for any other."""
+def tasks_of(argv: List[Text], shell: Shell, scene: Scene) -> Optional[Tuple[List[Place], List[Text], Link]]:
+    """Return where each task of an srun runs, its program, and itself; None where that is not known of all tasks."""
     reading = read(TABLE, argv, 1)
     link = link_of("srun", argv, reading)
     shape = step_shape(link, shell, scene)
-    if link.open or shape.tasks != 1 or reading.program >= len(argv):
+    elsewhere = link.option("label", "output", "multi-prog") is not None  # other lines, another place, other programs
+    if link.open or elsewhere or not shape.tasks or shape.refused or reading.program >= len(argv):
         return None
-    return places(shape, link, shell, scene)[0], list(argv[reading.program :]), link
+    all_places = places(shape, link, shell, scene)
+    if shape.tasks > 1 and (len(all_places) != shape.tasks or any(place.node is None for place in all_places)):
+        return None
+    return all_places, list(argv[reading.program :]), link
 
 
 def _env(shell: Shell, name: bytes) -> Tuple[bool, Optional[int]]:

@@ -87,7 +87,7 @@ class StepShape(NamedTuple):
         return StepShape(None, None, None, False, self.refused)
 
 
-Single = Callable[[List[Text], Shell, "Scene"], Optional[Tuple[Place, List[Text], Link]]]
+TasksOf = Callable[[List[Text], Shell, "Scene"], Optional[Tuple[List[Place], List[Text], Link]]]
 Destination = Callable[[List[Text]], Tuple[Optional[int], int]]
 
 
@@ -137,7 +137,7 @@ class Scene:
         self.begun_with: Mapping[bytes, Variable] = {}  # what the batch shell had
         self.home: Optional[Text] = None
         self.login_gpus: Optional[Tuple[bytes, ...]] = None  # devices that a fresh login can use
-        self.single: Optional[Single] = None  # where an srun of one task runs, its program, and itself
+        self.tasks_of: Optional[TasksOf] = None  # where the tasks of an srun run, its program, and itself
         self.destination: Optional[Destination] = None  # the node that ssh's words name, and where the command begins
         self.presumes = False  # what nobody has read is taken to change nothing
         self.submitted_in: Optional[Text] = None  # where files are looked for, if the folder is not known

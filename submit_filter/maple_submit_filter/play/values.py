@@ -22,6 +22,7 @@ from ..bash.nodes import (
 from ..bash.parser import parse
 from ..bash.questions import first, first_words, read_from, single
 from ..types.edits import Span
+from ..types.launch_plan import Link
 from ..types.text import EMPTY, Text, join, number, plain
 from . import arithmetic, outputs
 from .expansion import arith, separators, split, word, words
@@ -194,14 +195,24 @@ class Values:
         return outputs.run(argv, given, shell, machine)
 
     def _printed_by_srun(self, argv: List[Text], shell: Shell) -> Optional[Text]:
-        """`srun --nodes=1 --ntasks=1 -w "$head_node" hostname -i` and its kin: one task on one node."""
-        single = self.scene.single(argv, shell, self.scene) if self.scene.single is not None else None
-        if single is None:
+        """`srun --nodes=1 --ntasks=1 -w "$head_node" hostname -i`, and what each of several tasks prints.
+
+        Their lines are given in the order of the tasks; who relies on another order relies on luck.
+        """
+        known = self.scene.tasks_of(argv, shell, self.scene) if self.scene.tasks_of is not None else None
+        if known is None:
             return None
-        place, rest, link = single
+        places, rest, link = known
+        texts = [self._printed_by_task(place, rest, link, shell) for place in places]
+        if len(texts) == 1:
+            return texts[0]
+        printed = [outputs.trimmed(text) for text in texts if text is not None]
+        return _bounded([outputs.unlines(printed)]) if len(printed) == len(texts) else None
+
+    def _printed_by_task(self, place: Place, argv: List[Text], link: Link, shell: Shell) -> Optional[Text]:
         child = shell.spawn(place)
         started(link, child)
-        return self.printed(rest, child, None)
+        return self.printed(argv, child, None)
 
     def _printed_by_ssh(self, argv: List[Text], shell: Shell) -> Optional[Text]:
         """`ssh $head_node hostname -i`: the words are one text for a shell there."""

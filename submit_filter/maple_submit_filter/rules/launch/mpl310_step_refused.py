@@ -7,7 +7,7 @@ from typing import Iterator, List, Optional, Tuple
 
 from ...cures.launch_edits import change, drop
 from ...launchers import horovodrun
-from ...launchers.deepspeed import REFUSED
+from ...launchers.deepspeed import REFUSED, TWICE
 from ...plan import breach_kinds
 from ...request.scheduler_words import is_pbs
 from ...site.facts import Site
@@ -20,6 +20,7 @@ from ..limits import gpu_count
 
 _OF_HOSTS = {
     REFUSED: "write a line for each node: its name, a blank, and slots=N with the number of its GPUs",
+    TWICE: "name each host once, with the number of its GPUs as slots: sort -u leaves one of several equal lines",
     horovodrun.REFUSED: "name each host with the number of its GPUs behind a colon: node1:4,node2:4",
 }
 
@@ -58,7 +59,7 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     )
     at = (option.value_span if option is not None else None) or step.span
     says = breach.names[0].decode()
-    if says in _OF_HOSTS:
+    if says in (REFUSED, horovodrun.REFUSED):
         fixes = fixes or (_slots if says == REFUSED else _slots_of_list)(step, plan, job)
     return Finding("MPL310", says, at, True, fixes=fixes, help=_OF_HOSTS.get(says) or _help(wanted, plan))
 

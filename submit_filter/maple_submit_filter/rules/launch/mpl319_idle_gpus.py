@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Iterator, Optional, Tuple
 
 from ...cures.launch_edits import Edits, change, placed, put
@@ -26,11 +27,21 @@ _SAYS_SO = ("gpus-per-node", "gres", "gpus", "ngpus")
 _PLACED = ("nodelist", "relative", "exclude", "hostfile", "machinefile", "f", "hosts", "host", "hostlist", "H",
            "configfile", "N-nodes", "het-group", "offset", "o")  # fmt: skip
 
+# A variable that counts the lines of the node file; sort -u and uniq count nodes.
+_COUNTED_LINES = re.compile(
+    rb"(?m)^[^#\n]*?\b(\w+)=[\"']?(?:\$\(|`)[ \t]*(?:wc -l[ \t]*<[ \t]*|cat[ \t]+)[\"']?\$\{?PBS_NODEFILE\}?[\"']?"
+    rb"(?:[ \t]*\|[ \t]*wc -l)?[ \t]*[`)]"
+)
+_GPUS = re.compile(rb"(?i)gpus?")
+_HOROVOD = re.compile(rb"(?im)^[^#\n]*?(?:horovod|(?<![a-z])hvd(?![a-z]))")
+_NODE_FILE = b"\0nodefile\0"  # the value of $PBS_NODEFILE
+
 
 @rule("MPL319", "fewer ranks than GPUs on a node")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """A launcher starts one rank for each GPU that it is to use.
 
+    Wrong: #PBS -l select=2:ngpus=4 ... NP=$(wc -l < $PBS_NODEFILE); mpirun -np $NP python train_hvd.py (two ranks)
     Wrong: #SBATCH --gpus-per-node=4 ... accelerate launch --num_machines=2 --num_processes=4 (the total: two on each)
     Wrong: #SBATCH --gpus-per-node=4 ... torchrun --nproc-per-node=$SLURM_NTASKS_PER_NODE, where that is 1
     Wrong: #SBATCH --gpus-per-node=4 ... torchrun train.py --nproc-per-node=4 (an argument of train.py)
@@ -47,8 +58,14 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     idle = _idle(step, plan, job)
     if idle:
         at = (step.links[0].name_span if step.links else None) or step.span
-        yield Finding("MPL319", idle, at, fixes=_on_all(step, plan, job, site),
-                      help="start a rank for each GPU, or request fewer")  # fmt: skip
+        by_lines = "node file" in idle
+        other = (
+            "with mpiprocs in select the file has a line for each GPU"
+            if by_lines
+            else "start a rank for each GPU, or request fewer"
+        )
+        yield Finding("MPL319", idle, at, fixes=() if by_lines else _on_all(step, plan, job, site),
+                      help=other)  # fmt: skip
         return
     given = given or _share(plan) or gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres")
     if not given or not any(asked(job, name) for name in _SAYS_SO):
@@ -84,15 +101,36 @@ def _idle(step: Step, plan: LaunchPlan, job: Job) -> str:
     group = step.groups[0]
     if len(step.groups) != 1 or not step.links or step.links[0].name not in OUTER or step.breaches or step.maybe:
         return ""
-    if step.background or plan.strangers or any(link.option(*_PLACED) for link in step.links):
+    if step.background or plan.strangers or any(_on_hosts_of_choice(link) for link in step.links):
         return ""
     fewer = step.nodes and given.nodes and step.nodes < given.nodes and step.links[0].option("nodes") is None
     if fewer and ranks > 1 and _meets(group):
         return "all %d ranks start on %s, but the job has %s nodes" % (ranks, counted(step.nodes, "node"), given.nodes)
     gpus = (given.nodes or 0) * (given.gpus_per_node or 0)
+    if given.node_file and ranks == sum(given.node_file) < gpus and ranks > 1 and _lines_are_gpus(step, plan, job):
+        return "%d ranks of one GPU each start, one for each line of the node file, but the job has %d GPUs" % (
+            ranks, gpus)  # fmt: skip
     if _one_gpu_each(step, job) and 1 < ranks < gpus and step.nodes == given.nodes and group.launcher not in AGENTS:
         return "%d ranks of one GPU each start, but the job has %d GPUs" % (ranks, gpus)
     return ""
+
+
+def _on_hosts_of_choice(link: Link) -> bool:
+    """Return whether a launch line names hosts itself; the node file of PBS names all that the job has."""
+    named = [option for option in link.options if option.name in _PLACED]
+    return any(option.value is None or option.value.raw != _NODE_FILE for option in named)
+
+
+def _lines_are_gpus(step: Step, plan: LaunchPlan, job: Job) -> bool:
+    """Return whether the ranks, counted by lines of the node file, are meant to have a GPU each.
+
+    Ranks of Horovod have; else the variable of their number says so: `NGPUS=$(wc -l < $PBS_NODEFILE)`.
+    """
+    total = step.links[0].option("n", "np")
+    if total is None or total.value is None or step.groups[0].launcher in AGENTS or not asked(job, "select"):
+        return False
+    said = _COUNTED_LINES.findall(job.source)
+    return bool(said) and any(map(_GPUS.search, said)) or bool(said and _HOROVOD.search(job.source))
 
 
 def _on_all(step: Step, plan: LaunchPlan, job: Job, site: Site) -> Tuple[Fix, ...]:
