@@ -68,6 +68,9 @@ def test_a_world_short_of_agents_proves_nothing_beside_a_program_that_may_start_
         "env | sort",
         "env > all.txt",
         "horovodrun --check-build",
+        "torchrun --help > /dev/null",
+        "accelerate launch -h | head",
+        "deepspeed --help",
     ],
 )
 def test_programs_that_start_no_training_hide_nothing(beside):

@@ -103,7 +103,9 @@ class Programs:
         self.scene.commands += START
 
     def agent(self, agent: Agent, program: Sequence[Text], shell: Shell, trail: Trail) -> None:
-        """Record an agent that starts ranks."""
+        """Record an agent that starts ranks; one that is asked for its help starts none."""
+        if trail.links and trail.links[-1].option("help") is not None:
+            return
         self.scene.starts.append(
             Start(trail, shell.place, agent, {}, (), shell.dropped, tuple(program), True, shell.cwd)
         )
