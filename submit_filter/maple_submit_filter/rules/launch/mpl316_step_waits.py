@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, Iterator, List, Optional, Tuple
 
+from ...play.slurm_allocation import gpus_in, gres_gpus
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -30,13 +31,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            srun torchrun ... train.py
     Right: srun --overlap --ntasks-per-node=1 nvidia-smi -l 30 > gpus.log &
            srun torchrun ... train.py
+    Wrong: srun --gres=gpu:4 vllm serve ... &, in a job of four GPUs, and then srun --gres=gpu:2 python train.py
+    Right: srun --gres=gpu:2 vllm serve ... &
     Why:   srun says: Job step creation temporarily disabled, retrying (Requested nodes are busy). A step that watches
            the job never ends, so the training never begins. `maple check` shows the change; at submission Maple only
            reports it: one that ends soon is waited for.
     """
     if b"OVERLAP" in job.source:
         return
-    for held, step in (*_waiting(plan), *_on_one_node(plan, job)):
+    for held, step in (*_waiting(plan), *_on_one_node(plan, job), *_without_gpus(plan)):
         says = "this step gets the job's CPUs and GPUs when the one in the background on line %d ends" % held.line
         fix = _beside(held)
         yield Finding("MPL316", says, step.span, fixes=(fix,) if fix is not None else (),
@@ -76,6 +79,31 @@ def _on_one_node(plan: LaunchPlan, job: Job) -> List[Tuple[Step, Step]]:
         later = (step for step in plan.steps[index + 1 :] if _only_node(step) == node and not step.background)
         out += [(held, step) for step in later][:1]
     return out
+
+
+def _without_gpus(plan: LaunchPlan) -> List[Tuple[Step, Step]]:
+    """Return steps in the background that name all GPUs of the one node, each with the next that names some."""
+    out: List[Tuple[Step, Step]] = []
+    most = plan.allocation.gpus_per_node
+    for index, held in enumerate(plan.steps if plan.allocation.nodes == 1 and most else ()):
+        if not held.background or held.maybe or _named_gpus(held) != most:
+            continue
+        later = (step for step in plan.steps[index + 1 :] if step.phase == held.phase and not step.background)
+        out += [(held, step) for step in later if _named_gpus(step)][:1]
+    return out
+
+
+def _named_gpus(step: Step) -> int:
+    """Return how many GPUs a step of srun asks for by its own words and keeps for itself; 0 where that is not known."""
+    first = step.links[0] if step.links else None
+    if first is None or first.name != "srun" or first.open or first.option("overlap") is not None:
+        return 0
+    for name, times in (("gpus", 1), ("gpus-per-node", 1), ("gres", 1), ("gpus-per-task", step.tasks or 0)):
+        option = first.option(name)
+        if option is not None and option.value is not None and option.value.known:
+            asked = gres_gpus(option.value.raw) if name == "gres" else gpus_in(option.value.raw)
+            return (asked or 0) * times
+    return 0
 
 
 def _only_node(step: Step) -> bytes:
