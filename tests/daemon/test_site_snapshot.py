@@ -153,5 +153,5 @@ def test_the_files_of_the_site_itself_stand_before_those_that_come_with_maple(
 @pytest.mark.parametrize("name", ["nope", "../README", "", "example.toml"])
 def test_a_site_that_is_not_there_is_one_line(name: str) -> None:
     """With those that are."""
-    with pytest.raises(ValueError, match="there is no such site; known are alcf-aurora, "):
+    with pytest.raises(ValueError, match="there is no such site; known are [a-z0-9, -]*alcf-aurora, "):
         sites.load(name)
