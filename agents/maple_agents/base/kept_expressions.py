@@ -93,20 +93,11 @@ def _read(file: str) -> dict[Key, Row]:
 
 
 def _keep(rows: dict[Key, Row], file: str, new: int) -> None:
-    """Write *rows*, whole or not at all, where enough of them are *new*; what cannot be written harms nothing."""
-    if new < FEW:
-        return
-    fresh = "%s.%s" % (file, os.urandom(3).hex())
-    with contextlib.suppress(OSError):
-        os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
-        try:
-            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as data:
-                marshal.dump(rows, data)
-            os.replace(fresh, file)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(fresh)
-            raise
+    """Write *rows* where enough of them are *new*."""
+    if new >= FEW:
+        from .new_file import keep_bytes  # start-up time: most runs write nothing
+
+        keep_bytes(marshal.dumps(rows), file)
 
 
 def _file() -> str | None:

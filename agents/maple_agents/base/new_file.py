@@ -65,13 +65,18 @@ def _write(script: bytes, path: str, mode: int | None) -> None:
 
 
 def keep(value: object, path: str) -> None:
-    """Put *value* as JSON at *path*, for its owner alone, whole or not at all; what cannot be written harms nothing."""
+    """Put *value* as JSON at *path*, as `keep_bytes` does."""
+    keep_bytes(json.dumps(value).encode(), path)
+
+
+def keep_bytes(data: bytes, path: str) -> None:
+    """Put *data* at *path*, for its owner alone, whole or not at all; what cannot be written harms nothing."""
     fresh = "%s.%s" % (path, os.urandom(3).hex())
     with contextlib.suppress(OSError):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         try:
-            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-                json.dump(value, file)
+            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(data)
             os.replace(fresh, path)
         except BaseException:
             with contextlib.suppress(OSError):
