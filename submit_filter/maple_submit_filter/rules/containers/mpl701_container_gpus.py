@@ -59,6 +59,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _by_plan(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     """Yield that ranks that take GPUs run in a container that has none, however the line came about."""
+    if not any(step.images for step in plan.steps):
+        return
     if any(name in job.source for name in _SET) or _stands_there(plan, job) or _vendors(plan) == {"intel"}:
         return  # the device files of Intel's GPUs come with /dev
     for step in plan.steps:

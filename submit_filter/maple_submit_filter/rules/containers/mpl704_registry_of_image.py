@@ -39,6 +39,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             value = option.value.raw if option.name == _OPTION and option.value is not None else b""
             if _NAMED.match(value):
                 yield _finding(value, option.value_span or step.span, _in_text(value, job.source))
+    if b"enroot" not in job.source and b"container-image" not in job.source:
+        return
     source = joined(job.source)
     for form in (_IMPORTED, _OF_JOB):
         for match in form.finditer(source):

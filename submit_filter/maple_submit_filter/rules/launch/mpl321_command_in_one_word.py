@@ -56,6 +56,8 @@ _USED = re.compile(rb"(?<!\\)\$(?:(\w+)(?![\w\[])|\{(\w+)\})")
 
 def _first_of_array(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     """Yield that of an array of options only the first word is taken."""
+    if b"=(" not in job.source:
+        return
     for name, spans in plan.assigned.items():
         texts = [job.source[span.start : span.end] for span in spans]
         if not all(re.match(rb"\w+\+?=\(", text) for text in texts) or not any(map(_SEVERAL.search, texts)):
