@@ -81,11 +81,7 @@ def suggested(decision: Decision, submission: Submission, site: Site, read: Opti
     A change counts where its finding is gone behind it, nothing that was understood is lost, and no rule proves more
     against the new script than against the old one. What no change cures stays as it was, and is still told.
     """
-    if (
-        decision.repaired is not None
-        or decision.offered is not None
-        or not any(suspect.fixes or suspect.proven for suspect in decision.findings)
-    ):
+    if decision.repaired is not None or decision.offered is not None or not _may_be_changed(decision):
         return decision
     job = understood(submission, read, read)
     if job is None:
@@ -128,11 +124,7 @@ def offers(
     change of one line the first does. What is done unasked is none of them.
     """
     rewrittens = [decision.offered] if decision.offered is not None and decision.offered != decision.repaired else []
-    job = (
-        understood(submission, read, read)
-        if any(suspect.fixes or suspect.proven for suspect in decision.findings)
-        else None
-    )
+    job = understood(submission, read, read) if _may_be_changed(decision) else None
     if job is None or decision.repaired is not None:
         return tuple(rewrittens)
     start = advised(job, site)
@@ -178,6 +170,11 @@ def _rewritten(start: State, state: State, says: Tuple[str, ...], because: List[
 def _next(state: State, start: State, site: Site) -> Optional[Tuple[Finding, Fix, State]]:
     """Return the first change that does what it says, and what it leads to."""
     return next(_each(state, start, site), None)
+
+
+def _may_be_changed(decision: Decision) -> bool:
+    """Return whether a rule has a change, or a proven finding may have one that is searched for."""
+    return any(suspect.fixes or suspect.proven for suspect in decision.findings)
 
 
 def _each(state: State, start: State, site: Site) -> Iterator[Tuple[Finding, Fix, State]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence
 
 from . import nodes
-from .questions import first
+from .questions import first, simples
 
 _TO_IT = (b"<", b"<>", b"<<", b"<<-", b"<<<", b"<&")
 _LEAVES = (b"break", b"exit", b"exec", b"return")
@@ -80,7 +80,7 @@ def _redirected(redirects: Sequence[nodes.Redirect], source: _Input) -> _Input:
 
 def _reads_lines(loop: nodes.Loop) -> bool:
     """Return whether a loop's condition takes a line of standard input."""
-    return any(_reads_line(command) for command in _commands(loop.condition))
+    return any(_reads_line(command) for command in simples(loop.condition))
 
 
 def _reads_line(command: nodes.Simple) -> bool:
@@ -98,13 +98,6 @@ def _is_left(body: nodes.Program) -> bool:
         if isinstance(item.command, nodes.Simple) and item.command.words
     ]
     return any(name in _LEAVES for name in names)
-
-
-def _commands(node: object) -> Iterator[nodes.Simple]:
-    if isinstance(node, nodes.Simple):
-        yield node
-    for part in _parts(node):
-        yield from _commands(part)
 
 
 def _functions(node: object) -> Iterator[nodes.Function]:

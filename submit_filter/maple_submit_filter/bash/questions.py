@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Sequence
+from typing import Iterator, List, Optional, Sequence
 
 from .nodes import (
     AndOr,
@@ -133,3 +133,14 @@ def assigned(body: Program) -> List[bytes]:
         if isinstance(node, tuple):
             stack.extend(part for part in node if isinstance(part, tuple) and not isinstance(part, (Literal, Param)))
     return out
+
+
+def simples(node: object) -> Iterator[Simple]:
+    """Yield every simple command in *node*, itself among them, in the order of the script; substitutions included."""
+    stack: List[object] = [node]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Simple):
+            yield top
+        if isinstance(top, tuple):
+            stack.extend(part for part in reversed(top) if isinstance(part, tuple))

@@ -8,6 +8,7 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from ...bash import nodes
 from ...bash.parser import parse
+from ...bash.questions import simples
 from ...launchers.unstarted import starts_no_program
 from ...plan import breach_kinds
 from ...types.edits import Edit, Span
@@ -92,16 +93,11 @@ class _Ends(NamedTuple):
 
 
 def _ends(program: nodes.Program) -> _Ends:
-    ends, stack = _Ends({}, {}), [program]  # type: Tuple[_Ends, List[object]]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, nodes.Simple) and node.words:
-            ends.before[node.span.end] = node
-            if not node.assignments:
-                ends.after[node.span.start] = node
-        if isinstance(node, tuple):
-            stack.extend(part for part in node if isinstance(part, tuple))
-    return ends
+    named = [command for command in simples(program) if command.words]
+    return _Ends(
+        {command.span.end: command for command in named},
+        {command.span.start: command for command in named if not command.assignments},
+    )
 
 
 def _is_option(command: nodes.Simple) -> bool:
@@ -177,15 +173,11 @@ def _begun(cut: _Break, plan: LaunchPlan, source: bytes) -> Optional[Step]:
 def _commands(program: nodes.Program) -> Dict[int, bool]:
     """Return where commands begin, and whether their name begins as an option does, or ends as a script's."""
     out: Dict[int, bool] = {}
-    stack: List[object] = [program]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, nodes.Simple) and node.words:
-            first = node.words[0].parts[0] if node.words[0].parts else None
-            last = node.words[0].parts[-1] if first is not None else None
+    for command in simples(program):
+        if command.words:
+            first = command.words[0].parts[0] if command.words[0].parts else None
+            last = command.words[0].parts[-1] if first is not None else None
             option = isinstance(first, nodes.Literal) and first.text[:1] == b"-"
             script = isinstance(last, nodes.Literal) and last.text.endswith(b".py")
-            out[node.words[0].span.start] = option or script
-        if isinstance(node, tuple):
-            stack.extend(part for part in node if isinstance(part, tuple))
+            out[command.words[0].span.start] = option or script
     return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import List, NamedTuple, Sequence
 
 from ...bash import nodes
-from ...bash.questions import first
+from ...bash.questions import first, simples
 from ...types.edits import Span
 from ...types.launch_plan import Step
 
@@ -55,12 +55,4 @@ def _waits(program: nodes.Program) -> bool:
 
 
 def _words(node: object) -> List[nodes.Word]:
-    out: List[nodes.Word] = []
-    stack: List[object] = [node]
-    while stack:
-        top = stack.pop()
-        if isinstance(top, nodes.Simple):
-            out += top.words
-        if isinstance(top, tuple):
-            stack.extend(part for part in top if isinstance(part, tuple))
-    return out
+    return [word for command in simples(node) for word in command.words]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import Iterator, List, NamedTuple, Tuple
+from typing import Iterator, NamedTuple, Tuple
 
 from ...bash import nodes
 from ...bash.parser import parse
+from ...bash.questions import simples
 from ...launchers.programs import RANK_VARIABLES
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
@@ -50,22 +51,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not job.script.is_shell or _CANDIDATE.search(job.source) is None:
         return
-    slips = (slip for command in _commands(parse(job.source)) for slip in _slips(command, plan))
+    slips = (slip for command in simples(parse(job.source)) for slip in _slips(command, plan))
     for slip in islice(slips, MOST):
         edits = tuple(Edit(gap, b"", CODE) for gap in slip.gaps)
         safe = slip.sure and (slip.name in RANK_VARIABLES or _is_read(slip.name, job.source))
         fix = Fix(edits, Safety.SAFE if safe else Safety.ASK, "%s=... in one word" % slip.name.decode())
         yield Finding(CODE, slip.says, slip.at, slip.sure, fixes=(fix,), help="NAME=VALUE, without a blank or a $")
-
-
-def _commands(program: nodes.Program) -> Iterator[nodes.Simple]:
-    stack: List[object] = [program]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, nodes.Simple):
-            yield node
-        if isinstance(node, tuple):
-            stack.extend(part for part in reversed(node) if isinstance(part, tuple))
 
 
 def _slips(command: nodes.Simple, plan: LaunchPlan) -> Iterator[_Slip]:
