@@ -124,6 +124,9 @@ bench-forecast: setup ## forecasts on a real history, what they take, labelled j
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' tests/bench/bench_forecast.py tests/bench/bench_admission.py \
 		tests/daemon/events/test_forecast_story_lab.py
 
+bench-slips: setup ## mistakes that rules know, in the spellings people use: noticed, cured, and their harmless twins (SEED=1 EACH=2)
+	@$(BIN)/python -m tests.reality.slips $(or $(SEED),1) $(or $(EACH),2)
+
 bench-%: setup
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc -k '$*' tests
 
