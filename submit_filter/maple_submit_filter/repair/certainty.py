@@ -40,7 +40,7 @@ def certain(site: Site) -> Site:
     if "gpu_request" in site.unsure:
         made = made._replace(gpu_request=GpuRequest())
     if "network" in site.unsure:
-        made = made._replace(node_name_suffix="", interface="")
+        made = made._replace(node_name_suffix="", interface="", interfaces=())
     return _without_scheduler(made) if "scheduler" in site.unsure else made
 
 

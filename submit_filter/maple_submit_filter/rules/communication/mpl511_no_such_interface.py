@@ -15,6 +15,7 @@ from ..program_text import files_read, line_of_file
 
 _NAMES = (b"NCCL_SOCKET_IFNAME", b"GLOO_SOCKET_IFNAME", b"TP_SOCKET_IFNAME", b"UCX_NET_DEVICES_IFNAME")
 _OF_OTHERS = (b"ib", b"eth", b"en", b"em", b"bond", b"hsn", b"p2p")  # how the interfaces of clusters are called
+_INFINIBAND = re.compile(rb"=?ib(?:\d+(?::\d+)?)?")
 _SET = re.compile(rb"(?m)^[ \t]*(?:export[ \t]+)?((?:NCCL|GLOO|TP)_SOCKET_IFNAME)=[\"']?=?(lo0?)\b")
 
 
@@ -24,8 +25,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: export NCCL_SOCKET_IFNAME=ib0, on Frontier; NCCL_SOCKET_IFNAME=lo, on several nodes
     Right: export NCCL_SOCKET_IFNAME=hsn0,hsn1,hsn2,hsn3
-    Why:   NCCL says "Bootstrap : no socket interface found". Maple only reports it, with the names that the site file
-           has: nodes may have more interfaces than the ones that ranks are to meet over.
+    Why:   NCCL says "Bootstrap : no socket interface found", gloo "Unable to find address for". Nodes may have more
+           interfaces than those that ranks are to meet over, so this is told, and the site's own names are offered.
+           A host of Slingshot alone has no adapter for InfiniBand: there its names are proven wrong for torch's ranks.
     """
     yield from _beside(plan, job, site)
     if b"_SOCKET_IFNAME" not in job.source:
@@ -43,7 +45,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                 and value[:1] != b"^"
                 and not any(_is_there(part, site) for part in value.split(b","))
             ):
-                yield _finding(name, value, span, site)
+                yield _finding(name, value, span, site, _is_of_other_fabric(value, site) and _meet(plan))
 
 
 def _loopback(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
@@ -96,9 +98,22 @@ def _is_there(item: bytes, site: Site) -> bool:
     return any(item.rstrip(b"0123456789") == interface.rstrip(b"0123456789") for interface in known)
 
 
-def _finding(name: bytes, value: bytes, span: Span, site: Site) -> Finding:
+def _finding(name: bytes, value: bytes, span: Span, site: Site, proven: bool) -> Finding:
     names = _site_s(name, site)
-    fix = Fix((Edit(span, name + b"=" + names, "MPL511"),), Safety.ASK, "name %s" % names.decode())
+    safety = Safety.SAFE if proven else Safety.ASK
+    fix = Fix((Edit(span, name + b"=" + names, "MPL511"),), safety, "name %s" % names.decode())
     says = "%s names %s, but ranks meet over %s here" % (
         name.decode(), value.decode("utf-8", "replace"), ", ".join(site.interfaces))  # fmt: skip
-    return Finding("MPL511", says, span, fixes=(fix,), help="take the site's own", site_fact="network")
+    return Finding("MPL511", says, span, proven, fixes=(fix,), help="take the site's own", site_fact="network")
+
+
+def _is_of_other_fabric(value: bytes, site: Site) -> bool:
+    """Return whether a value names InfiniBand's interfaces alone, on a site whose ranks meet over Slingshot's."""
+    return all(_INFINIBAND.fullmatch(part) for part in value.split(b",")) and all(
+        name.startswith("hsn") for name in site.interfaces
+    )
+
+
+def _meet(plan: LaunchPlan) -> bool:
+    """Return whether processes of torch start, which open the interface to meet."""
+    return any(process.binds_gpu for step in plan.steps for group in step.groups for process in group.processes)
