@@ -46,8 +46,19 @@ def test_a_bug_breaks_each_promise_and_its_row_s_tests_are_tried_with_it() -> No
 
 def test_each_bug_put_in_by_hand_has_its_place() -> None:
     """The words that it changes stand there once."""
-    astray = [bug["name"] for bug in by_hand.known() if (ROOT / bug["file"]).read_text("utf-8").count(bug["was"]) != 1]
-    assert astray == []
+    assert [bug["name"] for bug in by_hand.known() if by_hand.places(bug) != 1] == []
+
+
+def test_a_bug_that_has_no_place_is_passed_over_and_said(monkeypatch, capsys) -> None:
+    """It ends no run of the others, and the run does not pass."""
+    first, second, third = by_hand.known()[:3]
+    gone = [{**first, "was": "nothing of the kind"}, {**second, "file": "gone.c"}, third]
+    monkeypatch.setattr(by_hand, "known", lambda: gone)
+    monkeypatch.setattr(by_hand, "tried", lambda bug, near: "a test")
+    assert by_hand.main([]) == 2
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in said] == ["ASTRAY", "ASTRAY", "noticed", "1"]
+    assert "stands 0 times in %s" % first["file"] in said[0] and said[-1] == "1 of 3 noticed"
 
 
 def test_each_bug_that_is_none_is_one_that_can_be_put_in() -> None:
