@@ -39,8 +39,8 @@ def loaded(call: ast.Call) -> ast.expr | None:
 
 def is_for_tests(call: ast.Call) -> bool:
     """Return whether a data set is not the training's: `train=False`, `split="test"`."""
-    told = {keyword.arg: getattr(keyword.value, "value", None) for keyword in call.keywords}
-    return told.get("train") is False or told.get("split") in ("test", "val", "valid")
+    keywords = {keyword.arg: getattr(keyword.value, "value", None) for keyword in call.keywords}
+    return keywords.get("train") is False or keywords.get("split") in ("test", "val", "valid")
 
 
 def is_data(name: str) -> bool:

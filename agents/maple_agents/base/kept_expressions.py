@@ -61,8 +61,8 @@ def _from(
         row = kept.get(key)
         with contextlib.suppress(RuntimeError, OverflowError, TypeError, ValueError):  # rows that are none
             if row is not None:
-                found: re.Pattern[Any] = compiler._sre.compile(pattern, *row)
-                return found
+                expression: re.Pattern[Any] = compiler._sre.compile(pattern, *row)
+                return expression
         pattern_made = usual(pattern, flags)
         made[key] = _row(pattern, flags, compiler)
         return pattern_made

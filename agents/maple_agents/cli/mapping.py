@@ -229,8 +229,8 @@ def _proposed(mapping: str, hosts: str, topology: str, named: str, feedback: Any
         raise Complaint(f"--model: {error}") from error
     turns = proposed(asked(mapping, hosts, topology), choice.model, feedback, limit=choice.limit) if choice else ()
     for turn in turns:
-        said = f"{turn.seconds:.3f} s" if turn.seconds is not None else turn.heard
-        yield f"  the model: {' ; '.join(turn.mapping.split(chr(10)))}   ({said})"
+        outcome = f"{turn.seconds:.3f} s" if turn.seconds is not None else turn.heard
+        yield f"  the model: {' ; '.join(turn.mapping.split(chr(10)))}   ({outcome})"
 
 
 def _kept(folder: str, name: str, text: str) -> None:

@@ -53,9 +53,9 @@ def of_jobs(ids: Sequence[str]) -> list[Run]:
     """Return what the scheduler tells of these jobs of anybody's, as far as it does. Raises `SchedulerError`."""
     scheduler = choose()
     if scheduler.name == "slurm":
-        told = accounted({"ids": [int(base) for id in ids if (base := id.split("_")[0]).isdigit()]}, SECONDS)
-        if told:
-            return [run for run in accounting.of_rows(told) if run.job in ids]
+        rows = accounted({"ids": [int(base) for id in ids if (base := id.split("_")[0]).isdigit()]}, SECONDS)
+        if rows:
+            return [run for run in accounting.of_rows(rows) if run.job in ids]
         return _sacct(["--allusers", "--jobs", ",".join(ids)])
     return [run for job in scheduler.jobs(ids).values() if (run := of_job(job)) is not None]
 
@@ -67,9 +67,9 @@ def _of_accounting(asked: Asked, scheduler: str, days: int) -> Iterable[Run]:
     if scheduler == "pbs":
         return [run for job in choose("pbs").jobs_of(asked.user, ended=True) if (run := of_job(job)) is not None]
     since = int(time.time() - days * 86400)
-    told = accounted({"users": [asked.user], "names": [asked.name], "start_time": since}, SECONDS)
-    if told:
-        return [run for run in accounting.of_rows(told) if run.asked.user == asked.user]
+    rows = accounted({"users": [asked.user], "names": [asked.name], "start_time": since}, SECONDS)
+    if rows:
+        return [run for run in accounting.of_rows(rows) if run.asked.user == asked.user]
     return _sacct(["--user", asked.user, "--name", asked.name, "--starttime", "now-%ddays" % days])
 
 

@@ -43,18 +43,18 @@ def judged(plan: LaunchPlan, source: bytes, machine: Machine, likely: LaunchPlan
     *likely*: the plan in which nothing that is unread changes anything; it counts for lines that are not known else.
     """
     lines = [_step(step, plan, source, machine) for step in plan.steps if step.links]
-    known = {one.line for one in lines if one.findings or one.placed is not None and one.sizes is not None}
+    known = {line.line for line in lines if line.findings or line.placed is not None and line.sizes is not None}
     others = [_step(step, likely, source, machine) for step in likely.steps if step.links] if likely is not None else []
-    more = {one.line: _as_likely(one, likely) for one in others if one.findings and one.line not in known}
-    lines = [more.pop(one.line, one) for one in lines]
-    return tuple(sorted([*lines, *more.values()], key=lambda one: one.line))
+    more = {line.line: _as_likely(line, likely) for line in others if line.findings and line.line not in known}
+    lines = [more.pop(line.line, line) for line in lines]
+    return tuple(sorted([*lines, *more.values()], key=lambda line: line.line))
 
 
 def _as_likely(line: Judged, plan: LaunchPlan | None) -> Judged:
     """Return what is judged of a line with the reason why it is no more than likely."""
     at, why = next(iter(plan.unread), (0, "")) if plan is not None else (0, "")
     why = f"line {at}, {why}" if at else why or "what is loaded and sourced here is not known"
-    return line._replace(findings=tuple(found._replace(doubt=why) for found in line.findings))
+    return line._replace(findings=tuple(finding._replace(doubt=why) for finding in line.findings))
 
 
 def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine) -> Judged:
@@ -110,30 +110,32 @@ def _of_resources(step: Step, plan: LaunchPlan, source: bytes, hardware: Hardwar
         return
     node = tasks_of(step, plan, source, hardware)
     if node is not None:
-        said = {name: network_settings.value(plan, source, name.encode()) for name in resources.SAID}
-        yield from (_told(flaw, node, step, said, hardware) for flaw in flaws.flaws(node, hardware))
+        values = {name: network_settings.value(plan, source, name.encode()) for name in resources.SAID}
+        yield from (_told(flaw, node, step, values, hardware) for flaw in flaws.flaws(node, hardware))
 
 
 def tasks_of(step: Step, plan: LaunchPlan, source: bytes, hardware: Hardware) -> NodeTasks | None:
     """Return what the tasks of a launch line's first node run on, None where that is not known."""
-    said = {name: network_settings.value(plan, source, name.encode()) for name in resources.SAID}
-    return resources.of_node(step, plan.allocation, hardware, {name: value for name, value in said.items() if value})
+    values = {name: network_settings.value(plan, source, name.encode()) for name in resources.SAID}
+    return resources.of_node(step, plan.allocation, hardware, {name: value for name, value in values.items() if value})
 
 
-def _told(flaw: Flaw, node: NodeTasks, step: Step, said: Mapping[str, str], hardware: Hardware) -> Finding:
+def _told(flaw: Flaw, node: NodeTasks, step: Step, values: Mapping[str, str], hardware: Hardware) -> Finding:
     """Return a flaw with what makes it, and what to write instead."""
     if flaw.kind == "network":
-        names = [name for name in (resources.PORTS, resources.POLICY) if said[name]] or ["FI_CXI_DEVICE_NAME"]
+        names = [name for name in (resources.PORTS, resources.POLICY) if values[name]] or ["FI_CXI_DEVICE_NAME"]
         cure = f"{resources.POLICY}=GPU finds the near one"
         cure = "bind each rank to cores of one" if node.policy == "NUMA" else cure
         cure = "leave it out: the near one is found" if names[0].startswith("FI_") else cure
-        return Finding("network", step.line, flaw.says, "=".join((names[0], said.get(names[0], ""))).rstrip("="), cure)
+        return Finding(
+            "network", step.line, flaw.says, "=".join((names[0], values.get(names[0], ""))).rstrip("="), cure
+        )
     near = resources.nearest([gpu for task in node.tasks for gpu in task.gpus], hardware)
     cure = f"near their GPUs: {near}" if near and len(near) < 120 else "give each rank cores of its own"
     if "workers" in flaw.says:
         by_mpi = step.links[0].name == "mpiexec"
         cure = "--bind-to none leaves them all cores" if by_mpi else "--cpus-per-task gives the task more"
-    words = node.binding.said if node.binding is not None else ""
+    words = node.binding.written if node.binding is not None else ""
     return Finding(flaw.kind, step.line, flaw.says, words if len(words) < 80 else words[:77] + "...", cure)
 
 
@@ -145,8 +147,8 @@ def _of_settings(
         return
     each = step.groups[0].ranks_per_node if len(step.groups) == 1 else None
     use = Use(step.nodes or 1, together, (each if step.workers_per_task else step.tasks_per_node) or 0)
-    for found in network_settings.contradictions(source, plan.assigned, hardware, use):
-        yield Finding("network", found.line, found.says, cure=found.cure)
+    for contradiction in network_settings.contradictions(source, plan.assigned, hardware, use):
+        yield Finding("network", contradiction.line, contradiction.says, cure=contradiction.cure)
     for name, value in network_settings.handed(step.links):
         judged = network_settings.judged(name, value, hardware, use)
         if judged is not None:

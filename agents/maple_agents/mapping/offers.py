@@ -41,20 +41,20 @@ def offers(
     lines: Sequence[Judged], plan: LaunchPlan, source: bytes, hardware: Hardware, again: Again
 ) -> dict[Finding, Offer]:
     """Return the edit of each finding that has one: the finding is then gone, and nothing else is found."""
-    found = [finding for line in lines for finding in line.findings]
+    findings = [finding for line in lines for finding in line.findings]
     made: dict[Finding, Offer] = {}
-    for finding in found:
+    for finding in findings:
         for edit in _edits(finding, plan, source, hardware):
             new = source[: edit[0].start] + edit[1] + source[edit[0].end :]
-            after = [one for line in again(new) for one in line.findings]
-            if len(after) < len(found) and not any(_same(one, finding) for one in after):
+            after = [later for line in again(new) for later in line.findings]
+            if len(after) < len(findings) and not any(_same(later, finding) for later in after):
                 made[finding] = _shown(source, edit)
                 break
     return made
 
 
-def _same(one: Finding, other: Finding) -> bool:
-    return (one.kind, one.line) == (other.kind, other.line)
+def _same(finding: Finding, other: Finding) -> bool:
+    return (finding.kind, finding.line) == (other.kind, other.line)
 
 
 def _edits(finding: Finding, plan: LaunchPlan, source: bytes, hardware: Hardware) -> Iterator[Edit]:
@@ -78,7 +78,7 @@ def _of_dealing(step: Step, source: bytes) -> Iterator[Edit]:
 
 def _of_binding(step: Step, plan: LaunchPlan, source: bytes, hardware: Hardware) -> Iterator[Edit]:
     """Yield cores near their GPUs in place of those that a launcher's list names."""
-    option = next((one for link in reversed(step.links) if (one := link.option("cpu-bind")) is not None), None)
+    option = next((value for link in reversed(step.links) if (value := link.option("cpu-bind")) is not None), None)
     node = tasks_of(step, plan, source, hardware)
     if option is None or option.value_span is None or node is None:
         return

@@ -87,12 +87,12 @@ def proposed(job: Job, model: Model, level: Level, most: int = MOST, limit: Limi
 
 def messages(job: Job, turns: Sequence[Turn]) -> list[Message]:
     """Return the task, the job, and the last turns with the best one before them."""
-    told = [Message("system", _TASK + job.free), Message("user", "The job:\n" + job.fixed)]
+    conversation = [Message("system", _TASK + job.free), Message("user", "The job:\n" + job.fixed)]
     best = min((turn for turn in turns if turn.seconds is not None), key=lambda turn: turn.seconds or 0.0, default=None)
     last = list(turns[-_SHOWN:])
     for turn in [best, *last] if best is not None and best not in last else last:
-        told += [Message("assistant", turn.mapping), Message("user", turn.heard)]
-    return told
+        conversation += [Message("assistant", turn.mapping), Message("user", turn.heard)]
+    return conversation
 
 
 def heard(job: Job, written: str, level: Level) -> Turn:
@@ -103,8 +103,8 @@ def heard(job: Job, written: str, level: Level) -> Turn:
         return Turn(written, "compile", _said(level, *_parts(mistake, "")))
     except Mistake as mistake:
         return Turn(written, "execution", _said(level, *_parts(mistake, _NO_MAPPING)))
-    said = f"A step's exchanges take {judged.seconds:.3f} s."
-    return Turn(written, "metric", _said(level, said, judged.why, judged.better), judged.seconds)
+    sentence = f"A step's exchanges take {judged.seconds:.3f} s."
+    return Turn(written, "metric", _said(level, sentence, judged.why, judged.better), judged.seconds)
 
 
 _NO_MAPPING = "No rank was started: a mapping gives each rank one GPU, and each GPU one rank."
@@ -155,20 +155,23 @@ def _reasons(mapping: Mapping, leaves: Sequence[str]) -> tuple[str, str]:
     """Return which axes cross nodes and switches, and what most likely is better."""
     placed, mesh = mapping.placement(), mapping.mesh
     assert mesh is not None
-    said, torn = [], []
+    sentences, torn = [], []
     for axis in (axis for axis in mesh.axes if axis.size > 1):
         nodes = [{placed.node_of(rank) for rank in group} for group in mesh.groups(axis.name)]
-        wide = sum(len(one) > 1 for one in nodes)
-        over = sum(len({leaves[node] for node in one}) > 1 for one in nodes) if leaves else 0
-        said.append(f"{axis.name}: {wide} of {len(nodes)} groups cross nodes" + (f", {over} switches" if over else ""))
+        wide = sum(len(places) > 1 for places in nodes)
+        over = sum(len({leaves[node] for node in places}) > 1 for places in nodes) if leaves else 0
+        sentences.append(
+            f"{axis.name}: {wide} of {len(nodes)} groups cross nodes" + (f", {over} switches" if over else "")
+        )
         torn += [axis.name] if wide and axis.size <= mapping.each else []
     most = max(mapping.flows, key=lambda flow: flow.size * flow.rounds).axis
     if most in torn:
-        return "; ".join(said) + ".", f"Let {most} be first in the order, with map block: its groups fit on one node."
+        better = f"Let {most} be first in the order, with map block: its groups fit on one node."
+        return "; ".join(sentences) + ".", better
     taken = [leaf for at, leaf in enumerate(leaves) if at == 0 or leaf != leaves[at - 1]]
     if len(taken) > len(set(taken)):
-        return "; ".join(said) + ".", "List the hosts of one switch one after the other."
-    return "; ".join(said) + ".", "Let two hosts of unlike switches change places." if leaves else ""
+        return "; ".join(sentences) + ".", "List the hosts of one switch one after the other."
+    return "; ".join(sentences) + ".", "Let two hosts of unlike switches change places." if leaves else ""
 
 
 def without_order(text: str) -> str:

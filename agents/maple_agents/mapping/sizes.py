@@ -94,8 +94,8 @@ def read(program: Sequence[bytes]) -> Sizes | None:
 
 def _ranks(named: Sequence[Named]) -> int | None:
     """Return the product of MaxText's axes, where those that it fills up by default are said too."""
-    said = {value.last: int(value.value) for value in named if re.match(r"(?:ici|dcn)_\w+_parallelism\Z", value.last)}
-    return prod(said.values()) if {"dcn_data_parallelism", "ici_fsdp_parallelism"} <= set(said) else None
+    widths = {value.last: int(value.value) for value in named if re.match(r"(?:ici|dcn)_\w+_parallelism\Z", value.last)}
+    return prod(widths.values()) if {"dcn_data_parallelism", "ici_fsdp_parallelism"} <= set(widths) else None
 
 
 def _stronger(before: Named | None, value: Named) -> Named:

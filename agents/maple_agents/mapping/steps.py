@@ -53,13 +53,13 @@ def merged(programs: Sequence[Sequence[Exchange]]) -> list[list[Exchange]]:
 
 
 def ratio(here: Said, there: Said) -> float | None:
-    """Return how long the one takes in times of the other, by steps where these are few, else by groups."""
+    """Return how long this one takes in times of the other, by steps where these are few, else by groups."""
     both = [(merged(programs), programs, capacity) for programs, capacity in (here, there)]
     few = max(messages(short) for short, _, _ in both) <= TOLD
-    one, other = (
+    this, other = (
         seconds(short, capacity) if few else costs.seconds(programs, capacity) for short, programs, capacity in both
     )
-    return one / other if one and other else None
+    return this / other if this and other else None
 
 
 class _Piece(NamedTuple):

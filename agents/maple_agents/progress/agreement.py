@@ -60,32 +60,32 @@ def _agreed(lines: Sequence[Observation], below: Callable[[Place], str]) -> list
         line.text + "\n" + below(line.place) if line.speed is None or line.loss is None else line.text for line in lines
     ]
     lines = _promoted(lines, texts)
-    found = [paces(text) for text in texts]
-    doubt = _is_each(lines, found, texts)
-    return [_filled(line, told, doubt, text) for line, told, text in zip(lines, found, texts)]
+    rates = [paces(text) for text in texts]
+    doubt = _is_each(lines, rates, texts)
+    return [_filled(line, own, doubt, text) for line, own, text in zip(lines, rates, texts)]
 
 
-def _filled(line: Observation, told: Sequence[Pace], doubt: bool, text: str) -> Observation:
+def _filled(line: Observation, rates: Sequence[Pace], doubt: bool, text: str) -> Observation:
     """Return a line with the speed and the loss that its text tells."""
-    sure = [pace for pace in told if doubt or not pace.doubtful]
+    sure = [pace for pace in rates if doubt or not pace.doubtful]
     if line.speed is None or line.step_seconds is not None:  # else it is the throughput itself
-        line = replace(line, throughput=throughput(told))
+        line = replace(line, throughput=throughput(rates))
     if sure and line.speed is None:
         pace = next((pace for pace in sure if pace.seconds is not None), sure[0])
         line = replace(line, speed=pace.speed, step_seconds=line.step_seconds or pace.seconds)
     return line if line.loss is not None else replace(line, loss=key_values.loss_in(text))
 
 
-def _is_each(lines: Sequence[Observation], found: Sequence[Sequence[Pace]], texts: Sequence[str]) -> bool:
+def _is_each(lines: Sequence[Observation], rates: Sequence[Sequence[Pace]], texts: Sequence[str]) -> bool:
     """Return whether what is called "time" alone is that of one step, not that since the start or the line before.
 
     The clock of the lines decides where they have one; else words that stand beside the time of a step.
     """
     times = [
         (line.step or 0, pace.seconds or 0.0, line.at)
-        for line, told in zip(lines, found)
+        for line, own in zip(lines, rates)
         if line.speed is None
-        for pace in told[:3]
+        for pace in own[:3]
         if pace.doubtful
     ]
     if not times:

@@ -188,10 +188,10 @@ def last_checkpoint(progress: Progress) -> shapes.Checkpoint:
 def throughput(progress: Progress) -> shapes.Throughput:
     """Return samples or tokens a second, as printed; for each GPU where their number is known."""
     seen = [point.at for point in progress.course.points] or ([progress.course.last] if progress.course.last else [])
-    told = [(line, rate) for line in reversed(seen) for rate in [_rate(line)] if rate is not None]
-    if not told:
+    rates = [(line, rate) for line in reversed(seen) for rate in [_rate(line)] if rate is not None]
+    if not rates:
         return {"value": None, "unit": None, "per_gpu": None, "gpus": None, "quote": None}
-    last, rate = told[0]
+    last, rate = rates[0]
     of_device = rate.unit.endswith(OF_DEVICE)
     gpus = progress.run.gpus
     return {

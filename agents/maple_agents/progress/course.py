@@ -57,8 +57,8 @@ def _in_epochs(heard: Sequence[Series], clear: Sequence[Reading], hints: Sequenc
     first = min((line.epoch for line in lead.lines if line.epoch is not None), default=0.0)
     runs = _starts([(_done(line, first), replace(line, step_seconds=None)) for line in lead.lines], ())
     points = _clocked(runs[-1][-MOST_POINTS:])
-    told = _epochs(lead.last, clear, hints)
-    total = Total(told.value, "%d epochs" % told.value, told.place, told.text, told.value) if told else None
+    epochs = _epochs(lead.last, clear, hints)
+    total = Total(epochs.value, "%d epochs" % epochs.value, epochs.place, epochs.text, epochs.value) if epochs else None
     return Course(
         last=points[-1].at, step=points[-1].step, total=total, points=tuple(points), began=points[0].step,
         starts=len(runs), last_at=_last_at(lead, lead.last, _zone(lead, lead.last)),
@@ -100,14 +100,15 @@ def _steps(lead: Series, clear: Sequence[Reading]) -> list[tuple[float, Observat
     return out
 
 
-def _starts(steps: Sequence[tuple[float, Observation]], told: Sequence[Place]) -> list[list[Point]]:
-    """Return the points of each start; *told*: where lines tell of one. Lines that several processes print at nearly
-    the same time are one.
+def _starts(steps: Sequence[tuple[float, Observation]], announced: Sequence[Place]) -> list[list[Point]]:
+    """Return the points of each start; *announced*: where lines tell of one.
+
+    Lines that several processes print at nearly the same time are one.
     """
     runs: list[list[Point]] = []
     most = -math.inf
     for at, (step, observation) in enumerate(steps):
-        if step < most and not (_falls(steps, at, most) or _is_told(steps, at, told)):
+        if step < most and not (_falls(steps, at, most) or _is_told(steps, at, announced)):
             continue
         if step < most or not runs:
             runs.append([])
@@ -140,10 +141,10 @@ def _both(point: Point, observation: Observation) -> Point:
     return replace(point, at=both, loss=both.loss)
 
 
-def _is_told(steps: Sequence[tuple[float, Observation]], at: int, told: Sequence[Place]) -> bool:
+def _is_told(steps: Sequence[tuple[float, Observation]], at: int, announced: Sequence[Place]) -> bool:
     """Return whether a line tells of a start between a step and the one before it."""
     before, place = steps[at - 1][1].place, steps[at][1].place
-    return any(before.byte < start.byte <= place.byte for start in told)
+    return any(before.byte < start.byte <= place.byte for start in announced)
 
 
 def _falls(steps: Sequence[tuple[float, Observation]], at: int, most: float) -> bool:
@@ -249,16 +250,16 @@ def _total(lead: Series, clear: Sequence[Reading], hints: Sequence[Total | Annou
 
 def _told(clear: Sequence[Reading], hints: Sequence[Total | Announced]) -> Total | None:
     """Return the total of a run that has told no step yet."""
-    told = [total for reading in clear for total in reading.said if total.name == "steps"]
-    if told:
-        return Total(told[-1].value, "told before the first step", told[-1].place, told[-1].text)
+    totals = [total for reading in clear for total in reading.said if total.name == "steps"]
+    if totals:
+        return Total(totals[-1].value, "told before the first step", totals[-1].place, totals[-1].text)
     return next((hint for hint in hints if isinstance(hint, Total)), None)
 
 
-def _counts_other(told: Announced, last: Observation) -> bool:
+def _counts_other(total: Announced, last: Observation) -> bool:
     """Return whether a total of iterations was told beside a line that counts them and steps, as litgpt does."""
     counts = key_values.counters(last.text)
-    ahead = told.text[: told.text.rfind(str(told.value))]
+    ahead = total.text[: total.text.rfind(str(total.value))]
     return "iter" in counts and counts["iter"][0] != last.step and "iter" in ahead[-30:].lower()
 
 
@@ -269,20 +270,20 @@ def _of_epochs(
     size = _epoch_size(lead)
     if not size or last.epoch is None:
         return None
-    told = _epochs(last, clear, hints)
-    if told is None:
+    epochs = _epochs(last, clear, hints)
+    if epochs is None:
         return None
-    words = "%d epochs of %d steps" % (told.value, size)
-    return Total(size * told.value, words, told.place, told.text, told.value)
+    words = "%d epochs of %d steps" % (epochs.value, size)
+    return Total(size * epochs.value, words, epochs.place, epochs.text, epochs.value)
 
 
 def _epochs(last: Observation, clear: Sequence[Reading], hints: Sequence[Total | Announced]) -> Announced | None:
     """Return how many epochs there are: beside the step, told before, on the lines of epochs, by the arguments."""
     if last.epochs:
         return Announced("epochs", int(last.epochs), last.place, last.text)
-    told = [epochs for reading in clear for epochs in reading.said if epochs.name == "epochs"]
-    if told:
-        return told[0]
+    announced = [epochs for reading in clear for epochs in reading.said if epochs.name == "epochs"]
+    if announced:
+        return announced[0]
     lines = [line for reading in clear for line in reading.observations if line.scope == "epoch" and line.epochs]
     if len({line.epochs for line in lines if line.role == "training"}) == 1:
         return Announced("epochs", int(lines[-1].epochs or 0), lines[-1].place, lines[-1].text)

@@ -182,11 +182,11 @@ def _goes_with(lines: Sequence[_Line], key: str) -> bool:
     return False
 
 
-def _with_loss(found: list[Observation], log: _Log) -> list[Observation]:
+def _with_loss(lines: list[Observation], log: _Log) -> list[Observation]:
     """Return lines of which none tells a loss with the last one that stands alone."""
-    if not found or any(line.loss is not None for line in found) or not log.alone:
-        return found
-    return [*found[:-1], replace(found[-1], loss=log.alone[-1].loss)]
+    if not lines or any(line.loss is not None for line in lines) or not log.alone:
+        return lines
+    return [*lines[:-1], replace(lines[-1], loss=log.alone[-1].loss)]
 
 
 def _counted(lines: Sequence[_Line], key: str, of_epochs: bool) -> list[Observation]:
@@ -258,8 +258,8 @@ def _cells(text: str) -> list[str]:
 
 def _is_share(text: str, counters: dict[str, tuple[int, int | None]]) -> bool:
     """Return whether the line tells a percentage that is what a counter has done of its total."""
-    said = _PERCENT.search(text)
-    percent = float(said["percent"]) if said else -1.0
+    match = _PERCENT.search(text)
+    percent = float(match["percent"]) if match else -1.0
     return any(total and 0 <= 100 * step / total - percent < 1.05 or total and abs(100 * step / total - percent) < 0.6
                for step, total in counters.values())  # fmt: skip
 

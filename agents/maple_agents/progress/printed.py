@@ -147,7 +147,7 @@ def fields(text: str) -> Iterator[Field]:
     for match in _WITH_UNIT.finditer(text):
         value = number(match["value"].rstrip(","))
         lead = text[max(end, match.start() - _MOST) : match.start()]
-        cut = max((one.end() for one in _BEFORE.finditer(lead)), default=0)
+        cut = max((before.end() for before in _BEFORE.finditer(lead)), default=0)
         named = _KEY.search(lead[cut:].lstrip(" '\"(:="))
         end = match.end()
         if value is not None:
@@ -158,20 +158,20 @@ def fields(text: str) -> Iterator[Field]:
 
 def paces(text: str) -> list[Pace]:
     """Return what a line tells of speed: what is counted by the second first, then the time of a step."""
-    found = [
+    rates = [
         pace._replace(of_device=_OF_DEVICE.search(field.key + field.unit) is not None)
         for field in fields(text)
         for pace in [_pace(field, text)]
         if pace is not None
     ]
-    return sorted(found, key=lambda pace: _order(pace))
+    return sorted(rates, key=lambda pace: _order(pace))
 
 
-def throughput(told: Sequence[Pace]) -> Speed | None:
+def throughput(rates: Sequence[Pace]) -> Speed | None:
     """Return the samples or tokens a second among the speeds of a line: of all ranks, else of one device, as its unit
     says then.
     """
-    counted = [pace for pace in told if pace.seconds is None and not pace.doubtful]
+    counted = [pace for pace in rates if pace.seconds is None and not pace.doubtful]
     first = next((pace for pace in counted if not pace.of_device), counted[0] if counted else None)
     if first is None or not first.of_device:
         return first.speed if first is not None else None

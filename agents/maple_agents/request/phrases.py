@@ -178,8 +178,8 @@ def _named(joined: str) -> Phrase | None:
                 if base is not None and base.name == "model":
                     hit = base
     if hit is None and (bare := _ENDED.match(joined)):
-        found = known().get(bare[1])
-        hit = found if found is not None and found.name in ("paradigm", "launcher") else None
+        phrase = known().get(bare[1])
+        hit = phrase if phrase is not None and phrase.name in ("paradigm", "launcher") else None
     if hit is None and (_GPU.match(joined) or (kind := KIND_X.match(joined)) and _GPU.match(kind[1])):
         hit = Phrase("gpu", joined)
     return hit

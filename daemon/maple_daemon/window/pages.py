@@ -154,8 +154,8 @@ def _why(failures: Failures) -> Parts:
         looks = dict(zip(known, KINDS))
         weeks = {week: _few(parts, looks) for week, parts in failures["class_weeks"].items()}
         named = {_words(cause): look for cause, look in looks.items()}
-        told = {week: {_words(cause): number for cause, number in parts.items()} for week, parts in weeks.items()}
-        yield columns("Jobs that failed, by week and by class", {**named, OTHERS: "base"}, told)
+        causes = {week: {_words(cause): number for cause, number in parts.items()} for week, parts in weeks.items()}
+        yield columns("Jobs that failed, by week and by class", {**named, OTHERS: "base"}, causes)
         yield table(
             "Classes of failures", ["class", "jobs"], [[_words(cause), f"{of:,}"] for cause, of in known.items()]
         )

@@ -219,7 +219,7 @@ def _searched(finding: Finding, state: State, site: Site) -> Iterator[Tuple[Find
             continue
         if _count(finding, after) < _count(finding, state) and len(after.findings) < len(state.findings):
             whole.append((len(lost(state.played(), after.played())), fix, after))
-    for _, fix, after in sorted(whole, key=lambda one: one[0])[:MOST_SEARCHED]:
+    for _, fix, after in sorted(whole, key=lambda row: row[0])[:MOST_SEARCHED]:
         yield finding, fix, after
 
 

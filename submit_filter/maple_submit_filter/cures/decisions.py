@@ -30,11 +30,11 @@ def _counts(plan: LaunchPlan) -> List[int]:
     """Return the numbers of nodes, tasks and GPUs that the job and its lines have, and the ranks that fill it."""
     given = plan.allocation
     gpus = given.gpus_per_node or max((kind.gpus or 0 for kind in given.node_kinds), default=0)
-    found = [given.nodes, given.tasks, given.tasks_per_node, gpus, (given.nodes or 0) * gpus]
+    counts = [given.nodes, given.tasks, given.tasks_per_node, gpus, (given.nodes or 0) * gpus]
     for step in plan.steps:
-        found += [step.nodes, step.tasks, step.tasks_per_node, step.workers_per_task]
-        found += [group.declared for group in step.groups]
-    return [count for count in dict.fromkeys((*found, 1)) if count]
+        counts += [step.nodes, step.tasks, step.tasks_per_node, step.workers_per_task]
+        counts += [group.declared for group in step.groups]
+    return [count for count in dict.fromkeys((*counts, 1)) if count]
 
 
 def _of_lines(plan: LaunchPlan, counts: List[int], why: str) -> Iterator[Fix]:

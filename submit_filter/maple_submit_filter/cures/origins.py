@@ -63,9 +63,9 @@ def _place(edit: Edit, beside: Tuple[Edit, ...], plan: LaunchPlan, source: bytes
     covered = [other.span for other in beside]
     for _ in range(_DEEPEST):
         values = [_value(span, source) for span in spans]
-        found = tuple(value for value in values if value is not None)
-        if len(found) == len(spans):
-            return _Place(found if found != (edit.span,) and len({source[a:b] for a, b in found}) == 1 else ())
+        known = tuple(value for value in values if value is not None)
+        if len(known) == len(spans):
+            return _Place(known if known != (edit.span,) and len({source[a:b] for a, b in known}) == 1 else ())
         name = _name(spans[0], source) if len(spans) == 1 else b""
         if name.isdigit():
             return _Place(_argument(edit.span, name, plan, source))

@@ -132,8 +132,8 @@ def _on_each(
     for rank, node in enumerate(nodes):
         there = arrived(programs, shell, node, programs.scene.login, rank)
         master = agent.master or plain(host_token(nodes[0]))
-        told = agent._replace(nnodes=(many, many), node_rank=rank, master=master, rankless=False)
-        programs.agent(told, program, there, trail)
+        numbered = agent._replace(nnodes=(many, many), node_rank=rank, master=master, rankless=False)
+        programs.agent(numbered, program, there, trail)
 
 
 def _refused(programs: Starter, link: Link, shell: Shell) -> str:

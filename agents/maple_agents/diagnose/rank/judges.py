@@ -192,11 +192,11 @@ def by_own_sentence(entry: Entry, match: Match, judgement: Judgement) -> Named |
 
 def _of_sentence(event: Event, lines: Iterable[str], also: str = "") -> Named | None:
     """*also*: the class that the labelled lines name, however weakly: then two witnesses say the same."""
-    said = next(filter(None, map(reading, lines)), None)
-    sure = sureness_in_force().get("sentences", {}).get(said.name, 0.0) if said is not None else 0.0
-    if said is None or sure < (LEAST if said.cause == also else OFTEN):
+    sentence = next(filter(None, map(reading, lines)), None)
+    sure = sureness_in_force().get("sentences", {}).get(sentence.name, 0.0) if sentence is not None else 0.0
+    if sentence is None or sure < (LEAST if sentence.cause == also else OFTEN):
         return None
-    return Named(said.cause, event, Judgement(sure, True, ("sentence",)))
+    return Named(sentence.cause, event, Judgement(sure, True, ("sentence",)))
 
 
 def seen_by_lines(row: Candidate) -> dict[str, float]:

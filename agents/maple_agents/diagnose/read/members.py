@@ -158,9 +158,9 @@ def _sends_one(words: str) -> bool:
 def _same_rank(ranked: Sequence[tuple[Line, re.Match[str]]]) -> list[Line]:
     """Return the lines in which different tasks run the same launch with the same node rank, of several nodes."""
     for line, match in ranked:
-        nodes = max((int(found["nodes"]) for found in _NODES.finditer(line.words[:LONGEST])), default=0)
-        same = [other for other, found in ranked if found["rank"] == match["rank"] and _speaks_apart(line, other)]
-        if nodes > 1 and same and len({found["rank"] for _, found in ranked}) == 1:
+        nodes = max((int(marks["nodes"]) for marks in _NODES.finditer(line.words[:LONGEST])), default=0)
+        same = [other for other, marks in ranked if marks["rank"] == match["rank"] and _speaks_apart(line, other)]
+        if nodes > 1 and same and len({marks["rank"] for _, marks in ranked}) == 1:
             return [line, *same][:MOST]
     return []
 

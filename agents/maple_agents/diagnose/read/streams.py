@@ -250,8 +250,8 @@ def _count(story: Story, kept: list[Kept], lines: list[Line], chosen: Chosen) ->
         story._ordinary.append(before)
     story.ordinary = round(before)
     story.progress = progress + _sampled(story, chosen, unseen - counted)
-    if not story.progress and (told := counting([line for line in lines if line.number not in taken])):
-        story.progress, story.last_progress = len(told), max(told)
+    if not story.progress and (steps := counting([line for line in lines if line.number not in taken])):
+        story.progress, story.last_progress = len(steps), max(steps)
 
 
 def _worn_share(chosen: Chosen) -> float:

@@ -69,7 +69,7 @@ def _near(rule: Rule, sentence: str) -> bool:
 
 
 def _spans(expression: str, sentence: str) -> Iterator[tuple[int, int]]:
-    return (found.span() for found in _compiled(expression).finditer(sentence))
+    return (match.span() for match in _compiled(expression).finditer(sentence))
 
 
 def _found(expression: str, sentence: str) -> bool:

@@ -22,7 +22,7 @@ _WORDS = re.compile(r"(?:(?:v(?:erbose)?|q(?:uiet)?),)*([a-z_]+)(?::([0-9a-fA-Fx
 
 
 class Binding(NamedTuple):
-    """*of*: the CPUs of each task of a node, in order; None not known. *said*: as it is written.
+    """*of*: the CPUs of each task of a node, in order; None not known. *written*: its words.
 
     *room*: how many CPUs each has where they are not known. *listed*: somebody chose them one by one. *share*: CPUs
     that a task asks for, 0 not known. *wide*: to whole NUMA domains, which several may share; *domains*: *of* are the
@@ -30,7 +30,7 @@ class Binding(NamedTuple):
     """
 
     of: tuple[Cpus | None, ...]
-    said: str
+    written: str
     listed: bool = False
     room: int | None = None
     share: int = 0
@@ -46,12 +46,12 @@ class Binding(NamedTuple):
 
 class Tasks(NamedTuple):
     """The tasks of one node. *pins*: what a word in front of each one's program binds it to. *cpus*: that each asks
-    for, 0 not known. *whole*: the job has the node for itself. *said*: variables that bind in a launcher's place."""
+    for, 0 not known. *whole*: the job has the node for itself. *variables*: those that bind in a launcher's place."""
 
     pins: tuple[str | None, ...]
     cpus: int
     whole: bool
-    said: Mapping[str, str] = {}
+    variables: Mapping[str, str] = {}
 
     @property
     def number(self) -> int:
@@ -60,13 +60,13 @@ class Tasks(NamedTuple):
 
 
 def tasks(
-    processes: Sequence[Sequence[Process]], cpus: int, whole: bool, said: Mapping[str, str] | None = None
+    processes: Sequence[Sequence[Process]], cpus: int, whole: bool, values: Mapping[str, str] | None = None
 ) -> Tasks:
     """Return the tasks of a node, each with its processes. *cpus*: what the job asks for each, 0 not known."""
     pins = tuple(each[0].pinned.decode("ascii", "replace") if each[0].pinned else None for each in processes)
     if not any(pins):
         pins = tuple(cpu_lists.of_openmp(dict(each[0].placing)) for each in processes)
-    return Tasks(pins, min(each[0].cpus or cpus for each in processes), whole, said or {})
+    return Tasks(pins, min(each[0].cpus or cpus for each in processes), whole, values or {})
 
 
 def binding(links: Sequence[Link], of: Tasks, hardware: Hardware) -> Binding | None:
@@ -79,7 +79,7 @@ def binding(links: Sequence[Link], of: Tasks, hardware: Hardware) -> Binding | N
             text = option.value.raw.decode("ascii", "replace")
             match = _WORDS.match(text)
             made = _by_word(match[1].lower(), match[2] or "", link, of, hardware) if match is not None else None
-            return made._replace(said=f"--{option.name}={text}") if made is not None else None
+            return made._replace(written=f"--{option.name}={text}") if made is not None else None
         if link.option("bind-to") is not None:
             return _by_mpi(link, of, hardware)
         named = _by_variable(link, of, hardware)
@@ -102,7 +102,7 @@ _VARIABLES = {"SLURM_CPU_BIND": "srun", "I_MPI_PIN_PROCESSOR_LIST": "mpiexec"}
 
 def _by_variable(link: Link, of: Tasks, hardware: Hardware) -> Binding | None:
     """Return what a variable binds to where the line itself says nothing."""
-    for name, value in of.said.items():
+    for name, value in of.variables.items():
         if _VARIABLES.get(name) != link.name:
             continue
         if name == "SLURM_CPU_BIND":
@@ -112,7 +112,7 @@ def _by_variable(link: Link, of: Tasks, hardware: Hardware) -> Binding | None:
             each = cpu_lists.one_each(value)
             made = Binding(tuple(each[task % len(each)] for task in range(of.number)), "", True) if each else None
         if made is not None:
-            return made._replace(said=f"{name}={value}")
+            return made._replace(written=f"{name}={value}")
     return None
 
 
@@ -128,7 +128,9 @@ def _by_pins(of: Tasks, hardware: Hardware) -> Binding | None:
             made = Binding(tuple(topology.cores(pin) for pin in pins), "", True)
     except ValueError:
         return None
-    return made._replace(said="taskset, numactl or OpenMP, " + ":".join(dict.fromkeys(pins)), share=of.cpus, own=True)
+    return made._replace(
+        written="taskset, numactl or OpenMP, " + ":".join(dict.fromkeys(pins)), share=of.cpus, own=True
+    )
 
 
 def _of_domains(domains: Sequence[Cpus], of: Tasks, hardware: Hardware) -> Binding:
@@ -137,7 +139,7 @@ def _of_domains(domains: Sequence[Cpus], of: Tasks, hardware: Hardware) -> Bindi
     if not hardware.numa or any(max(entry, default=0) >= len(hardware.numa) for entry in numbers):
         return Binding(tuple(numbers), "", True, wide=True, domains=True)
     return Binding(
-        tuple(Cpus().union(*(hardware.numa[one] for one in entry)) for entry in numbers), "", True, wide=True
+        tuple(Cpus().union(*(hardware.numa[domain] for domain in entry)) for entry in numbers), "", True, wide=True
     )
 
 
@@ -203,20 +205,20 @@ def _by_mpi(link: Link, of: Tasks, hardware: Hardware) -> Binding | None:
     """Return what --bind-to binds each task to, as far as --map-by says where they begin."""
     to, _, more = _value(link, "bind-to").partition(":")
     mapped = _value(link, "map-by").split(":")
-    said = " ".join(f"--{name} {_value(link, name)}" for name in ("map-by", "bind-to") if _value(link, name))
+    options = " ".join(f"--{name} {_value(link, name)}" for name in ("map-by", "bind-to") if _value(link, name))
     unknown: tuple[Cpus | None, ...] = (None,) * of.number
     listed = cpu_lists.of_hydra(more) if to == "user" else []
     if listed:
-        return Binding(tuple(listed[task % len(listed)] for task in range(of.number)), said, True)
+        return Binding(tuple(listed[task % len(listed)] for task in range(of.number)), options, True)
     if to in ("core", "hwthread"):
         asked = next((part[3:] for part in mapped if part.startswith("pe=")), more)
         each = int(asked) if asked.isdigit() and len(asked) < 5 else 1
         straight = to == "core" and mapped[0] in ("ppr", "slot", "core", "node") and hardware.sockets == 1
         straight = straight and (mapped[0] != "ppr" or mapped[2:3] == ["node"])
         known = tuple(Cpus(range(task * each, task * each + each)) for task in range(of.number))
-        return Binding(known if straight else unknown, said, room=each)
+        return Binding(known if straight else unknown, options, room=each)
     within = {"socket": hardware.of_sockets(), "package": hardware.of_sockets(), "numa": hardware.numa}.get(to, ())
-    return Binding((within[0],), said, wide=True) if within and of.number == 1 else None
+    return Binding((within[0],), options, wide=True) if within and of.number == 1 else None
 
 
 def _value(link: Link, name: str) -> str:

@@ -23,13 +23,13 @@ _MOST = 4096
 
 def of_openmp(placing: Mapping[bytes, bytes]) -> str | None:
     """Return the cores as a list, `0-7,16`; None where no variable lists any, or not in a way that is known."""
-    said = {name.decode(): value.decode("ascii", "replace").strip() for name, value in placing.items()}
-    listed = _PROCLIST.search(said.get("KMP_AFFINITY", ""))
-    if listed and "explicit" in said["KMP_AFFINITY"]:
+    values = {name.decode(): value.decode("ascii", "replace").strip() for name, value in placing.items()}
+    listed = _PROCLIST.search(values.get("KMP_AFFINITY", ""))
+    if listed and "explicit" in values["KMP_AFFINITY"]:
         return listed[1] if _RANGES.match(listed[1]) else None
-    if _RANGES.match(said.get("GOMP_CPU_AFFINITY", "")):
-        return re.sub(r"[ ,]+", ",", said["GOMP_CPU_AFFINITY"])
-    return _of_places(said.get("OMP_PLACES", ""))
+    if _RANGES.match(values.get("GOMP_CPU_AFFINITY", "")):
+        return re.sub(r"[ ,]+", ",", values["GOMP_CPU_AFFINITY"])
+    return _of_places(values.get("OMP_PLACES", ""))
 
 
 def _of_places(text: str) -> str | None:

@@ -23,8 +23,8 @@ def flaws(node: NodeTasks, hardware: Hardware) -> Iterator[Flaw]:
     """Yield what does not go together: tasks on the same cores, too few of them, or far from GPU and network port."""
     bound = node.binding
     if bound is not None:
-        found = list(_shared(bound, node, hardware)) or list(_narrow(bound, node))
-        yield from found or _far(bound, node, hardware) or _split(bound, node, hardware)
+        crowded = list(_shared(bound, node, hardware)) or list(_narrow(bound, node))
+        yield from crowded or _far(bound, node, hardware) or _split(bound, node, hardware)
     yield from _far_ports(node, hardware)
     yield from _unconfined(node, hardware)
 

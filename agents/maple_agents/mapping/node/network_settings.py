@@ -48,10 +48,10 @@ def contradictions(
         if check is None or len(spans) != 1:
             continue
         written = _written(source, spans[0])
-        told = check(written, hardware, use) if written else None
-        if told is not None:
-            says = f"{name.decode()}={written}: {told[0]}"
-            yield Contradiction(line_of(source, spans[0].start), says, told[1])
+        flaw = check(written, hardware, use) if written else None
+        if flaw is not None:
+            says = f"{name.decode()}={written}: {flaw[0]}"
+            yield Contradiction(line_of(source, spans[0].start), says, flaw[1])
 
 
 def judged(name: str, value: str, hardware: Hardware, use: Use) -> Told:
@@ -80,8 +80,8 @@ def value(plan: LaunchPlan, source: bytes, name: bytes) -> str:
 
 def _written(source: bytes, span: Span) -> str:
     match = _VALUE.search(source, span.start, span.end)
-    found = next((part for part in match.groups() if part is not None), b"") if match else b""
-    return found.decode("utf-8", "replace")
+    word = next((part for part in match.groups() if part is not None), b"") if match else b""
+    return word.decode("utf-8", "replace")
 
 
 # Networks by the word in their name: the adapters that a node then has, and the drivers of libfabric that drive them.

@@ -46,11 +46,11 @@ class NodeTasks(NamedTuple):
 
 
 def of_node(
-    step: Step, given: Allocation, hardware: Hardware, said: Mapping[str, str] | None = None
+    step: Step, given: Allocation, hardware: Hardware, values: Mapping[str, str] | None = None
 ) -> NodeTasks | None:
     """Return what the tasks of the first node run on, None where it is not known which these are.
 
-    *said*: the script's own values of the variables in `SAID`.
+    *values*: the script's own values of the variables in `SAID`.
     """
     here = [process for group in step.groups for process in group.processes if process.node == 0]
     by_task: dict[int, list[Process]] = {}
@@ -61,17 +61,17 @@ def of_node(
     processes = [by_task[task] for task in sorted(by_task)]
     if not _is_agent(step) and any(len(each) > 1 for each in processes):
         return None
-    said = said or {}
-    tasks = bindings.tasks(processes, given.cpus_per_task or 0, given.shared is False, said)
+    values = values or {}
+    tasks = bindings.tasks(processes, given.cpus_per_task or 0, given.shared is False, values)
     bound = bindings.binding(step.links, tasks, hardware)
     hidden = given.gpus_per_task is not None and not _is_unbound(step.links)
     gpus = _of_agents(processes) if _is_agent(step) else _of_ranks(step, processes, hardware, hidden)
     meet = all(each[0].master is not None for each in processes)  # an ensemble's members may sit where they like
     chosen = _is_agent(step) or meet and _are_chosen(step, processes)
     of = bound.of if bound is not None else (None,) * len(processes)
-    near = _ports(said.get(PORTS, "")) or _devices(processes)
+    near = _ports(values.get(PORTS, "")) or _devices(processes)
     made = [Task(of[at], gpus[at], chosen, near.get(at)) for at in range(len(processes))]
-    return NodeTasks(tuple(made), bound, bindings.is_free(step.links, tasks), said.get(POLICY, "").upper())
+    return NodeTasks(tuple(made), bound, bindings.is_free(step.links, tasks), values.get(POLICY, "").upper())
 
 
 def _is_agent(step: Step) -> bool:

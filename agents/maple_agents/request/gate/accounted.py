@@ -66,9 +66,9 @@ _LENGTH = re.compile(r"(?i)(?<![\w.:-])\d+(?:[.,]\d+)?[ -]?(?:h|hrs?|hours?|min|
 
 def other_time(slots: Slots, unread: Sequence[Unread]) -> Iterator[Missing]:
     """Yield the question for the time where only another job's is said: then the place's own is no guess to take."""
-    told = [each.text for each in unread if not each.stops and _LENGTH.search(each.text)]
-    if "walltime" not in slots and told:
-        yield Missing("walltime", "%s may be of another job; say how long this one may run" % told[0])
+    lengths = [each.text for each in unread if not each.stops and _LENGTH.search(each.text)]
+    if "walltime" not in slots and lengths:
+        yield Missing("walltime", "%s may be of another job; say how long this one may run" % lengths[0])
 
 
 def masked(slots: Slots) -> Iterator[Missing]:

@@ -29,5 +29,5 @@ def _is_denied(name: str, text: str) -> bool:
 
 def distribution(text: str) -> str:
     """Return the words by which *text* says that nothing is distributed, "" where none does: "no distributed stuff"."""
-    said = _DISTRIBUTION.search(text)
-    return said[0] if said is not None else ""
+    match = _DISTRIBUTION.search(text)
+    return match[0] if match is not None else ""

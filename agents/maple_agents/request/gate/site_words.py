@@ -162,9 +162,9 @@ def _nodes(text: str, site: Site) -> Iterator[Slot]:
     """Yield the number of nodes that stands beside a place of the site: "16 x gh", "gh x16"."""
     form = r"(?i)(?<![\w.-])(?:(\d{1,4}) ?[x×*] ?NAME|NAME ?[x×*] ?(\d{1,4}))(?![\w.-])"
     for row in site.partitions:
-        found = re.search(form.replace("NAME", re.escape(row.name)), text)
-        if found and not is_gpu(row.name) and row.name.lower() not in _EVERYDAY:
-            yield Slot("nodes", int(found[1] or found[2]), Origin("request", found[0], *found.span()))
+        match = re.search(form.replace("NAME", re.escape(row.name)), text)
+        if match and not is_gpu(row.name) and row.name.lower() not in _EVERYDAY:
+            yield Slot("nodes", int(match[1] or match[2]), Origin("request", match[0], *match.span()))
 
 
 def _kinds(free: Sequence[re.Match[str]], site: Site) -> Iterator[Slot]:

@@ -70,12 +70,12 @@ def _numerals(language: str) -> Iterator[tuple[str, str]]:
         yield word, "100"
     for at, ten in enumerate(tens, 2):
         yield from ((spelt, str(10 * at)) for spelt in _spellings(ten))
-        for one, name in enumerate(ones, 1):
+        for digit, name in enumerate(ones, 1):
             stem = ten[:-1] if language == "Italian" and name[0] in "uo" else ten  # ventuno, trentotto
             for spelt in _spellings(_JOINED[language].format(one=name, ten=stem)):
-                yield spelt, str(10 * at + one)
+                yield spelt, str(10 * at + digit)
     if language == "German":
-        yield from ((name + "hundert", str(100 * one)) for one, name in enumerate(ones[1:], 2))
+        yield from ((name + "hundert", str(100 * digit)) for digit, name in enumerate(ones[1:], 2))
 
 
 def _spellings(word: str) -> tuple[str, ...]:

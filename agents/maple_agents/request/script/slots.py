@@ -69,11 +69,11 @@ def _world(launch: Launch) -> int:
 
 def _of_request(job: Job) -> Iterator[Slot]:
     scheduler = job.submission.scheduler
-    said: set[str] = set()
+    seen: set[str] = set()
     for option, name in _OPTIONS[scheduler].items():
         setting = job.settings.get(option)
-        if setting is not None and setting.value and name not in said:
-            said.add(name)
+        if setting is not None and setting.value and name not in seen:
+            seen.add(name)
             yield Slot(name, setting.value.decode("utf-8", "replace").strip("\"'"), _place(setting))
     time = job.settings.get(_TIME[scheduler])
     length = seconds(time.value) if time is not None else None

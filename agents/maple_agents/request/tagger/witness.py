@@ -270,8 +270,8 @@ def _slot(name: Name, own: Tagging) -> Slot:
 def _is_new(own: Tagging, slots: Slots, text: str, left: Sequence[Unread]) -> bool:
     """Tell whether only the tagger reads a slot there: it is open, and no reading nor question has those characters."""
     names = _SLOTS.get(own.span.label, ())
-    told = own.span.label == "memory" and not own.span.text.isdigit()  # its unit is a second witness
-    if not names or own.span.margin < (FORMED if told else SURE) or not _is_open(own, slots):
+    has_unit = own.span.label == "memory" and not own.span.text.isdigit()  # its unit is a second witness
+    if not names or own.span.margin < (FORMED if has_unit else SURE) or not _is_open(own, slots):
         return False
     used = [(slot.origin.start, slot.origin.end) for slot in slots.values() if slot.origin.end]
     used += [place for unread in left if unread.stops for place in _places(unread.text, text)]

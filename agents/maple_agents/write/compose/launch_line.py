@@ -95,9 +95,9 @@ def handed_on(script: bytes) -> bytes:
     Open MPI starts its daemons over ssh where it was not built for the scheduler, and hands on nothing else.
     """
     while (at := script.find(_EXPORTS)) >= 0:
-        said = [b"-x " + name for name in _exported(script[:at])]
+        options = [b"-x " + name for name in _exported(script[:at])]
         line = script[script.rfind(b"\n", 0, at) + 1 : at]
-        words = b"".join(b" " + word for word in said if word not in line)
+        words = b"".join(b" " + word for word in options if word not in line)
         script = script[:at] + words + script[at + len(_EXPORTS) :]
     return script
 

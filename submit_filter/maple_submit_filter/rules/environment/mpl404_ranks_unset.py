@@ -54,9 +54,9 @@ def _half_told(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     for step in plan.steps:
         lost = b"MASTER_ADDR" in step.lacks and b"MASTER_ADDR" not in job.source.replace(b"$MASTER_ADDR", b"")
         words = b" ".join(step.program).lower().replace(b"env://", b"")
-        told = b"RANK=" in job.source.replace(b"LOCAL_RANK=", b"") and b"RANK" not in step.lacks
-        told = told and b"WORLD_SIZE" not in step.lacks  # a program that is told one of them alone may use MPI
-        if not lost or not told or step.maybe or step.unknown or (step.tasks or 0) < 2 or plan.unread:
+        given = b"RANK=" in job.source.replace(b"LOCAL_RANK=", b"") and b"RANK" not in step.lacks
+        given = given and b"WORLD_SIZE" not in step.lacks  # a program that is told one of them alone may use MPI
+        if not lost or not given or step.maybe or step.unknown or (step.tasks or 0) < 2 or plan.unread:
             continue
         if step.links[-1:] and step.links[-1].name in AGENTS or any(way in words for way in _OTHER_WAYS):
             continue

@@ -151,5 +151,5 @@ def _moved(match: "re.Match[bytes]", here: bytes, source: bytes) -> Optional[Fix
     at, words, done = match.start("line"), here.replace(b'"', b""), _activated(joined(source), match.start())
     says = "begin with: " + words.decode().strip(" &")
     if done and re.search(_BARE, match.group("line")) and not re.search(_KNOWS, match.group("line")):
-        words += b"; ".join(done) + b"; " if not any(b'"' in one for one in done) else b""
+        words += b"; ".join(done) + b"; " if not any(b'"' in word for word in done) else b""
     return Fix((Edit(Span(at, at), words, "MPL411"),), Safety.ASK, says)

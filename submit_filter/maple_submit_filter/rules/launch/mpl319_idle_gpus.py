@@ -129,8 +129,8 @@ def _lines_are_gpus(step: Step, plan: LaunchPlan, job: Job) -> bool:
     total = step.links[0].option("n", "np")
     if total is None or total.value is None or step.groups[0].launcher in AGENTS or not asked(job, "select"):
         return False
-    said = _COUNTED_LINES.findall(job.source)
-    return bool(said) and any(map(_GPUS.search, said)) or bool(said and _HOROVOD.search(job.source))
+    counts = _COUNTED_LINES.findall(job.source)
+    return bool(counts) and any(map(_GPUS.search, counts)) or bool(counts and _HOROVOD.search(job.source))
 
 
 def _on_all(step: Step, plan: LaunchPlan, job: Job, site: Site) -> Tuple[Fix, ...]:

@@ -96,9 +96,9 @@ def _of_no_kind(step: Step, job: Job) -> Iterator[Finding]:
 
 def _word_for(option: Option, words: Sequence[str], job: Job) -> Tuple[Fix, ...]:
     """Write the word that is spelled nearly so, or that other programs call so."""
-    said = option.value.raw.decode("utf-8", "replace") if option.value is not None else ""
-    other = _SAME.get(said.lower(), "")
-    word = nearest(said, words) or (other if other in words else "")
+    value = option.value.raw.decode("utf-8", "replace") if option.value is not None else ""
+    other = _SAME.get(value.lower(), "")
+    word = nearest(value, words) or (other if other in words else "")
     if not word or option.value is None:
         return ()
     ways = replacements(option.value, (word.encode(),), CODE, job.source)

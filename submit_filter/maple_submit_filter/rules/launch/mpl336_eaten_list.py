@@ -120,7 +120,7 @@ def _ssh_reads_nothing(texts: Sequence[bytes]) -> bool:
 
 def _told_nothing(command: nodes.Simple, word: nodes.Word, name: str) -> Optional[Fix]:
     """Return the edit that has it read nothing; none where srun is told what it reads."""
-    if name == "srun" and any(first(one).startswith(b"--input") for one in command.words):
+    if name == "srun" and any(first(each).startswith(b"--input") for each in command.words):
         return None
     words = {"ssh": " -n", "srun": " --input=none"}.get(name, "")
     if words:

@@ -70,12 +70,12 @@ def _misspelt(job: Job) -> Iterator[Finding]:
         setting = job.settings.get(name)
         words = re.split(rb"[:+]", setting.value) if setting is not None and b"$" not in setting.value else []
         for word in words:
-            said, equals, _ = word.partition(b"=")
-            text = said.decode("utf-8", "backslashreplace")
+            spelt, equals, _ = word.partition(b"=")
+            text = spelt.decode("utf-8", "backslashreplace")
             other = next((known_word for known_word in known if misspelt(text, known_word)), "")
             if text in known or not other or bool(equals) != (name == "select"):
                 continue
-            made = restate(job, setting, setting.value.replace(said, other.encode()), "MPL216") if setting else None
+            made = restate(job, setting, setting.value.replace(spelt, other.encode()), "MPL216") if setting else None
             fixes = (made.fix(Safety.ASK, "%s in place of %s" % (other, text)),) if made is not None else ()
             yield Finding("MPL216", "PBS itself knows no %s in %s" % (text, name), at(setting), fixes=fixes,
                           help="did you mean %s?" % other)  # fmt: skip

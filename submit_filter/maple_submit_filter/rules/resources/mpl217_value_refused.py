@@ -181,16 +181,18 @@ def _one_dash(job: Job) -> Iterator[Finding]:
     """`-nodes=2` is read as `-n` with the value `odes=2`."""
     from ...request.slurm.options import SBATCH
 
-    found = []
+    options = []
     for line in [directive.span for directive in job.script.directives if directive.prefix == b"#SBATCH"]:
         for match in re.finditer(rb"[ \t]-([A-Za-z][a-z-]{2,})(?=[= \t]|\Z)", job.source[line.start : line.end]):
             quoted = re.search(rb"[\"']", job.source[line.start : line.start + match.start()])
             if match.group(1) in SBATCH.long and quoted is None:
-                found.append((match.group(1).decode(), Span(line.start + match.start() + 1, line.start + match.end())))
-    if not found:
+                options.append(
+                    (match.group(1).decode(), Span(line.start + match.start() + 1, line.start + match.end()))
+                )
+    if not options:
         return
-    edits = tuple(Edit(Span(span.start, span.start), b"-", "MPL217") for _, span in found)
-    name, span = found[0]
+    edits = tuple(Edit(Span(span.start, span.start), b"-", "MPL217") for _, span in options)
+    name, span = options[0]
     says = "-%s is read as -%s with a value glued to it" % (name, name[0])
     proven = bool(job.script.refused) or any(_refused(setting.name, setting.value) for setting in job.settings)
     safety = Safety.SAFE if proven else Safety.ASK

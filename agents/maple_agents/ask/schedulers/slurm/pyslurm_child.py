@@ -107,14 +107,14 @@ def main() -> int:
     try:
         if len(sys.argv) > 1:
             asked = pyslurm.db.JobFilter(**json.loads(sys.argv[1]))
-            told = {"rows": [accounted(job) for job in pyslurm.db.Jobs.load(asked).values()]}
+            answer = {"rows": [accounted(job) for job in pyslurm.db.Jobs.load(asked).values()]}
         else:
-            told = {"jobs": [row(job) for job in pyslurm.Jobs.load().values()]}
+            answer = {"jobs": [row(job) for job in pyslurm.Jobs.load().values()]}
     except pyslurm.RPCError as error:
         sys.stderr.write("%s\n" % error)
         return REFUSED
     with os.fdopen(out, "w", encoding="ascii") as file:
-        json.dump(told, file)
+        json.dump(answer, file)
     return 0
 
 

@@ -281,12 +281,12 @@ def last_rows(lines: Sequence[bytes], rank_of: Speaker) -> dict[int, int]:
 
 def _last(heads: list[bytes]) -> dict[bytes, int]:
     """Return where each of *heads* stands last, some at a time from the end, where most are."""
-    found: dict[bytes, int] = {}
+    begins: dict[bytes, int] = {}
     heads.reverse()
     for begin in range(0, len(heads), SOME):
         some = heads[begin : begin + SOME]
-        found.update({head: begin + some.index(head) for head in set(some).difference(found)})
-    return {head: len(heads) - 1 - at for head, at in found.items()}
+        begins.update({head: begin + some.index(head) for head in set(some).difference(begins)})
+    return {head: len(heads) - 1 - at for head, at in begins.items()}
 
 
 def _unsure(head: bytes) -> bool:
