@@ -20,7 +20,7 @@ from maple_agents.cli.history import history_page
 from maple_agents.cli.main import run
 from maple_agents.diagnose.gather.sources import from_memory
 from maple_daemon.store.sqlite import open_sqlite
-from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Outcome, Version
+from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Outcome, Record, Version
 
 from tests.daemon.asking import written
 from tests.daemon.serving import WRONG, Daemon, request
@@ -83,6 +83,19 @@ def test_all_jobs_are_listed_in_one_line_each(maple: Call) -> None:
     (line,) = said.out.splitlines()
     assert line.startswith("job.sh ") and "3 versions  4 submissions" in line and "/job.sh" in line
     assert len(line.partition("  /")[0]) <= 80  # with all of it there is room for how it ended
+
+
+def test_a_submission_whose_script_nobody_has_read_is_listed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With what became of it; a trial of the service is none."""
+    bare = Record("0" * 16, "", 1, 1.0, "host", 2, 3, "repair", "clean", (), "decided", "", job="0.pbs01")
+    made = [bare._replace(outcome=Outcome("0.pbs01", "failed", 1, "test", 2)), bare._replace(verdict="trial")]
+    rows = [{**one._asdict(), "outcome": one.outcome and one.outcome._asdict(), "reached": None} for one in made]
+    monkeypatch.setattr(remembered, "ask", lambda question: rows if question["ask"] == "records" else [])
+    assert run(["history"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.endswith("  a script that the service has not read  job 0.pbs01 failed, exit 2")
 
 
 def test_a_narrow_terminal_has_the_script_on_a_second_line(maple: Call, monkeypatch: pytest.MonkeyPatch) -> None:

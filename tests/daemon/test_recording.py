@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import struct
 import time
 
@@ -15,6 +16,7 @@ from maple_submit_filter.site.facts import GENERIC_SLURM
 from maple_submit_filter.site.modes import Policy
 
 from tests.daemon.asking import ask, ask_over, found, written
+from tests.daemon.breaking import Broken, children, until
 from tests.daemon.serving import WITH_A_FILE, WRONG, Daemon, receive, request
 
 CLEAN = b"#!/bin/bash\n#SBATCH --nodes=1\nsrun python train.py\n"
@@ -102,6 +104,45 @@ def test_a_submission_that_is_answered_too_late_is_written_down_too(daemon: Daem
     assert [one["script"] for one in found(daemon, ask="versions", scripts=True) if one["id"] == late["version"]] == [
         WRONG.decode()
     ]
+
+
+def test_a_script_is_read_though_the_process_that_reads_it_is_gone_meanwhile(daemon: Daemon) -> None:
+    """Another one reads it: what befell a process says nothing about what it read."""
+    daemon.ask(request(CLEAN))
+    written(daemon, 1)
+    assert daemon.process is not None
+    (reader,) = (pid for pid in children(daemon.process.pid) if b"reader.py" in _command(pid))
+    os.kill(reader, signal.SIGSTOP)
+    daemon.ask(request())
+    os.kill(reader, signal.SIGKILL)
+    assert all(one["version"] for one in written(daemon, 2))
+
+
+def test_what_nobody_could_decide_is_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller's helper decided it; that it was submitted is known."""
+    own = Broken(NO_DECIDER).start()
+    try:
+        until(lambda: "cannot be started" in own.said)
+        assert own.ask(request(deadline=50)) is None
+        assert [(one["how"], one["verdict"]) for one in written(own, 1)] == [("busy", "")]
+    finally:
+        own.end()
+
+
+def _command(pid: int) -> bytes:
+    with open("/proc/%d/cmdline" % pid, "rb") as file:
+        return file.read()
+
+
+NO_DECIDER = """
+import asyncio
+real = asyncio.create_subprocess_exec
+async def create(*words, **more):
+    if any(str(word).endswith("worker.py") for word in words):
+        raise OSError(24, "Too many open files")
+    return await real(*words, **more)
+asyncio.create_subprocess_exec = create
+"""
 
 
 def test_what_is_switched_off_is_not_written_down(daemon: Daemon) -> None:

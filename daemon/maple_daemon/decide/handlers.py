@@ -18,6 +18,7 @@ from maple_submit_filter.rules import rules
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.site.modes import Policy
 
+from ..base.limits import Busy
 from ..base.peers import Peer
 from .exact import UNTOLD, Known, Memory, key_of, known_of
 from .rules_in_force import InForce
@@ -59,9 +60,10 @@ class Wish(NamedTuple):
 
 
 class Handled(NamedTuple):
-    """*how*: "memory", "decided", "helper" (only the caller's helper can), "unread" (too long), "off" or "late".
+    """*how*: "memory", "decided", "helper" (only the caller's helper can), "unread" (too long), "off", "late" or
+    "busy" (nobody can decide now).
 
-    Where it is late there is no reply. *earlier*: what of earlier jobs the reply was made with. *mode*: in force.
+    Of the last two there is no reply. *earlier*: what of earlier jobs the reply was made with. *mode*: in force.
     *decision*: what the reply was made of, None where only the helper can say it. *seconds*: that it took.
     """
 
@@ -92,7 +94,7 @@ class Handler:
         )  # a conversation, and what it taught
 
     async def answer(self, request: Request, frame: bytes, peer: Peer) -> Handled:
-        """Return the reply, or None when it would come too late. Raises `Forged`, `Busy` and `ValueError`.
+        """Return the reply, or None when it would come too late. Raises `Forged` and `ValueError`.
 
         Whoever sends it says afterwards that it was `heard`: nobody waits for what is written down.
         """
@@ -143,7 +145,10 @@ class Handler:
             return Handled(Reply(request.nonce, request.hash), "unread", key), decide.TOO_LONG
         known, how = self.memory.get(key) or await self._kept(key, peer.uid), "memory"
         if known is None:
-            known, how = await self._in_time(key, request, frame, peer), "decided"
+            try:
+                known, how = await self._in_time(key, request, frame, peer), "decided"
+            except Busy:  # the caller's helper decides; that there was a submission is known all the same
+                return Handled(None, "busy", key), None
         if known is None:
             return Handled(None, "late", key), None
         # Not in the key: what was decided is the same. What is done with it is settled anew by each answer.

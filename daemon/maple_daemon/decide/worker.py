@@ -14,7 +14,7 @@ import sys
 from typing import Optional
 
 MEMORY = 768 << 20  # bytes of address space; deciding about the longest script takes a tenth
-SECONDS = 10.0  # then it is killed by its own alarm; the longest script that is read takes three
+SECONDS = 10.0  # of processor, then its own alarm ends it; the longest script that is read takes three
 _HEAD = struct.Struct(">BI")  # whether a file was wanted, bytes that follow
 
 
@@ -38,7 +38,7 @@ def main(snapshot: str) -> None:
     while True:
         head = frames.receive(0, 8)
         frame = head + frames.receive(0, frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST))
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)  # a machine that is busy makes no script long
         wanted.clear()
         try:
             request = frames.unpack_request(frame)
@@ -46,7 +46,7 @@ def main(snapshot: str) -> None:
         except Exception as error:  # a bug in a rule: nothing is known of this submission, and the next one counts
             os.write(2, ("maple: worker: %s: %s\n" % (type(error).__name__, error)).encode("utf-8", "replace"))
             made = b""
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         frames.send(1, _HEAD.pack(1 if wanted else 0, len(made)) + made)
 
 

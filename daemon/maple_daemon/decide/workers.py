@@ -23,7 +23,7 @@ _LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(maple_submit_filter._
 MOST_WAITING = 64  # submissions of one user; the next ones go to their own helper
 MOST_BYTES = 16 << 20  # that one user's submissions take while they wait, unless there is but one
 MOST_BYTES_OF_ALL = 128 << 20
-SECONDS = 15.0  # that a submission may take; a worker ends itself sooner
+SECONDS = 60.0  # by the clock that a submission may take; what computes for long ends itself sooner
 START_SECONDS = 30.0  # until a process has read what it needs: a node that is short of everything takes long
 PAUSE = 1.0  # seconds before a worker that died is replaced by a new one
 
@@ -31,12 +31,14 @@ PAUSE = 1.0  # seconds before a worker that died is replaced by a new one
 class Decided(NamedTuple):
     """What a worker says. *learnt* b"": it failed. *wants_files*: it would have read some, so this is no decision.
 
-    *too_long*: it was ended because it thought for too long, and would be again.
+    *too_long*: it was ended because it thought for too long, and would be again. *lost*: no process was there to the
+    end, which says nothing about the submission.
     """
 
     learnt: bytes
     wants_files: bool
     too_long: bool = False
+    lost: bool = False
 
 
 class NotStarted(Exception):
@@ -76,7 +78,7 @@ class Workers:
     def _give_up(self) -> None:
         """Tell whoever waits that nothing is decided: nobody knows when there will be a process."""
         for answer in self._let_go():
-            _settle(answer, Decided(b"", False))
+            _settle(answer, Decided(b"", False, lost=True))
 
     def _let_go(self) -> list[asyncio.Future[Decided]]:
         waiting = [answer for line in self._waiting.values() for _, answer in line]
@@ -168,8 +170,8 @@ class Workers:
                 decided = await _exchange(process, frame)
         except (OSError, asyncio.IncompleteReadError) as error:  # a `TimeoutError` is an `OSError`
             await _end(process)
-            late = isinstance(error, TimeoutError) or process.returncode == -signal.SIGALRM
-            _settle(answer, Decided(b"", False, late))
+            computed = process.returncode == -signal.SIGPROF
+            _settle(answer, Decided(b"", False, computed or isinstance(error, TimeoutError), lost=not computed))
             return False
         except asyncio.CancelledError:
             answer.cancel()

@@ -36,6 +36,7 @@ KNOWN_SECONDS = 5.0  # that they are held before the store is asked again: anoth
 BRIEF_SECONDS = 600.0  # that a repeat is taken for one without another look: an administrator may have purged
 WRITTEN_SECONDS = 60.0  # after which a version is in the store, or was purged
 ASK_SECONDS = 5.0
+PAUSES = (1.0, 5.0, 20.0)  # seconds before one that found no process to read it is read again
 
 
 class Brief(NamedTuple):
@@ -86,7 +87,7 @@ class Looker:
     async def start(self) -> None:
         """Start the process that reads; one that is there already ends: the site may be another."""
         program, says = _program(self._snapshot()), "the process that reads what is remembered"
-        new = Workers(1, "", reader.SECONDS + 5, program, says, lambda: self._tell("not started", 1))
+        new = Workers(1, "", 4 * reader.SECONDS, program, says, lambda: self._tell("not started", 1))
         old, self._workers = self._workers, new
         await self._workers.start()
         if old is not None:
@@ -167,22 +168,34 @@ class Looker:
 
     async def _ask(self, draft: Draft, wanted: tuple[str, ...] | None = None) -> dict[str, Any] | None:
         decision = packing.pack(draft.decision) if draft.decision is not None and wanted is None else b""
-        question = Question(frames.pack_request(draft.request), decision, wanted)
-        with contextlib.suppress(Busy, ValueError):
-            learned = await self._read_by_process(draft.peer.uid, pack(question))
+        question = pack(Question(frames.pack_request(draft.request), decision, wanted))
+        learned = await self._read_by_process(draft.peer.uid, question)
+        for pause in PAUSES:
+            if learned is not None:
+                break
+            await asyncio.sleep(pause)
+            learned = await self._read_by_process(draft.peer.uid, question)
+        with contextlib.suppress(ValueError):
             answer: dict[str, Any] | None = json.loads(learned) if learned else None
             return answer
         return None
 
-    async def _read_by_process(self, uid: int, question: bytes) -> bytes:
-        """Return what the process says, b"" for nothing. One that was replaced meanwhile leaves it to the next."""
+    async def _read_by_process(self, uid: int, question: bytes) -> bytes | None:
+        """Return what the process says, b"" for nothing; None where none was there to the end.
+
+        One that was replaced meanwhile leaves it to the next.
+        """
         workers = None
         while workers is not self._workers and self._workers is not None:
             workers = self._workers
-            asked = workers.decide(uid, question)
+            try:
+                asked = workers.decide(uid, question)
+            except Busy:
+                return None
             await asyncio.wait({asked})  # so that its being cancelled, with its process, does not cancel us
             if not asked.cancelled():
-                return asked.result().learnt
+                answer = asked.result()
+                return None if answer.lost else answer.learnt
         return b""
 
     async def _version(self, draft: Draft, job: versions.SubmittedJob, user: User) -> str:

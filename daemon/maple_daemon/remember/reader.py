@@ -17,7 +17,7 @@ import sys
 from typing import Any, Optional
 
 MEMORY = 1024 << 20  # bytes of address space
-SECONDS = 15.0
+SECONDS = 15.0  # of processor: with its low priority it may wait for that for a minute and more
 MOST_QUESTION = 64 << 20
 _HEAD = struct.Struct(">BI")  # as `worker` answers: a zero, bytes that follow
 
@@ -41,13 +41,13 @@ def main(snapshot: str) -> None:
         if sum(sizes) > MOST_QUESTION:
             return
         question = Question(receive(0, sizes[0]), receive(0, sizes[1]), _wanted(receive(0, sizes[2])))
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
             made = json.dumps(description.answer(question, site)).encode()
         except Exception as error:  # nothing is known of this submission, and the next one counts
             os.write(2, ("maple: reader: %s: %s\n" % (type(error).__name__, error)).encode("utf-8", "replace"))
             made = b""
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         send(1, _HEAD.pack(0, len(made)) + made)
 
 

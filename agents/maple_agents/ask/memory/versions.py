@@ -68,6 +68,11 @@ def jobs(wanted: str, path: str) -> list[Job]:
     return sorted(found_jobs, key=_last, reverse=True)
 
 
+def unread() -> list[Record]:
+    """Return the submissions that are known without their script, the newest first. Raises as `ask` does."""
+    return [record for record in records() if not record.version and record.verdict != "trial"]
+
+
 def with_scripts(job: Job) -> Job:
     """Return the job with the scripts of its newest versions."""
     rows = ask({"ask": "versions", "lineage": job.newest.lineage, "scripts": True, "limit": MOST_SCRIPTS})

@@ -92,9 +92,10 @@ def history(job: str, why: bool, metadata: bool, asks: bool, limit: int, as_json
         from .history_page import listed
 
         listed(jobs)
-    if not jobs and not as_json:
+    bare = _without_versions() if not job and not as_json else False
+    if not jobs and not bare and not as_json:
         _nothing(job)
-    return 0 if jobs else 1
+    return 0 if jobs or bare else 1
 
 
 def _found(job: str, limit: int, wide: bool) -> "list[Job]":
@@ -108,6 +109,18 @@ def _found(job: str, limit: int, wide: bool) -> "list[Job]":
     if not job:
         lineages = lineages[:limit]
     return [with_scripts(lineage) for lineage in lineages[:5]] + lineages[5:] if wide else lineages
+
+
+def _without_versions() -> bool:
+    """List the submissions whose script the service has not read; return whether there are any."""
+    from maple_agents.ask.memory.versions import unread
+
+    from .history_page import listed_unread
+
+    with asked_of_service():
+        bare = unread()
+    listed_unread(bare)
+    return bool(bare)
 
 
 def _submission(job: str) -> "Optional[Record]":

@@ -71,6 +71,14 @@ def listed(jobs: "Sequence[Job]") -> None:
         _echo(LATE)
 
 
+def listed_unread(records: "Sequence[Record]") -> None:
+    """Print submissions of which nothing but that they were made, and what became of them, is known."""
+    for record in records[:MOST_SUBMISSIONS]:
+        _echo("%s  a script that the service has not read  %s" % (when(record.at)[:-3], ending(record)))
+    if len(records) > MOST_SUBMISSIONS:
+        _echo("and %d such before" % (len(records) - MOST_SUBMISSIONS))
+
+
 def _is_heard_late(job: "Job") -> bool:
     """Return whether the newest job of it is one of PBS that nobody has told of yet."""
     records = _records(job)
