@@ -19,11 +19,6 @@ from ..types.text import Text
 
 Edits = Optional[List[Edit]]
 _ALIKE = re.compile(rb"(?:[\w./=:,@%+ \t-]|\\\n|\$\{?\w+\}?|\"(?:[\w./=:,@%+-]|\$\{?\w+\}?)*\")+")
-_FIRST = re.compile(
-    rb"^[ \t]*(?:export[ \t]+)?(\w+)=\"?(?:\$\(|`)(?:scontrol show hostnames?\b[^`()\n|]*\|[ \t]*head -n? ?-?1"
-    rb"|head -n? ?-?1 \"?\$\{?PBS_NODEFILE\}?\"?)(?:\)|`)([\w.-]*)\"?[ \t]*(?:\n|\Z)",
-    re.MULTILINE,
-)
 _BARE = re.compile(rb"[ \t]+\$\{?\w+\}?(?=\s)")
 _VARIABLE = re.compile(rb"\$\{?(\w+)")
 _EXPORTED = re.compile(rb"^[ \t]*export[ \t]+(.*)", re.MULTILINE)
@@ -312,22 +307,22 @@ def replacements(text: Optional[Text], news: Sequence[bytes], why: str, source: 
     return ways + [[Edit(span, new, why)] for span in here for new in news if b'"' not in new]
 
 
-def first_node_fixes(text: Optional[Text], site: Site, why: str, source: bytes) -> Tuple[Fix, ...]:
+def first_node_fixes(text: Optional[Text], site: Site, why: str, source: bytes, plan: LaunchPlan) -> Tuple[Fix, ...]:
     """Return fixes that make the job's first node the master, where *text* names another."""
-    return as_first_node(replacements(text, first_words(text, site, source), why, source))
+    return as_first_node(replacements(text, first_words(text, site, plan), why, source))
 
 
-def first_words(text: Optional[Text], site: Site, source: bytes) -> Tuple[bytes, ...]:
+def first_words(text: Optional[Text], site: Site, plan: LaunchPlan) -> Tuple[bytes, ...]:
     """Return shell words for the job's first node: the script's own variable where one holds it, then the site's."""
     span = text.written() if text is not None else None
-    return (*(own_first_node(site, source, span.start) if span is not None else ()), *first_node(site))
+    return (*(own_first_node(plan, span.start) if span is not None else ()), *first_node(site))
 
 
-def own_first_node(site: Site, source: bytes, before: int) -> Tuple[bytes, ...]:
+def own_first_node(plan: LaunchPlan, before: int) -> Tuple[bytes, ...]:
     """Return the variable that a script has set to the job's first node in front of a place, if there is one."""
-    suffix = site.node_name_suffix.encode() if site.scheduler == "slurm" else b""
-    matches = [match for match in _FIRST.finditer(source, 0, before) if match.group(2) == suffix]
-    return (b"$" + matches[-1].group(1),) if matches else ()
+    last = {name: max(span.end for span in plan.assigned[name]) for name in plan.leads}
+    names = sorted((end, name) for name, end in last.items() if end <= before)
+    return (b"$" + names[-1][1],) if names else ()
 
 
 def as_first_node(ways: Sequence[List[Edit]]) -> Tuple[Fix, ...]:

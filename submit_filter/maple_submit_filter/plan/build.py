@@ -16,7 +16,7 @@ from ..types.edits import Span
 from ..types.job import JobScript, Read, Settings
 from ..types.launch_plan import Breach, LaunchPlan, Link, Step
 from ..types.submission import Submission
-from ..types.text import Piece, Text, plain
+from ..types.text import Piece, Text, host, node_name, plain
 from . import breach_kinds, groups, program_groups
 
 
@@ -66,7 +66,16 @@ def plan(
         presumes,
         _presumable(scene, shell),
         scene.strangers or scene.hidden,
+        _leads(shell, scene, site),
     )
+
+
+def _leads(shell: Shell, scene: Scene, site: Site) -> Tuple[bytes, ...]:
+    """Return what the script has set to the first node, by a name under which the other nodes reach it."""
+    suffix = site.node_name_suffix.encode() if site.scheduler == "slurm" else b""
+    names = (host(0) + suffix, node_name(0) + suffix)
+    values = ((name, shell.value(name)) for name in scene.assigned)
+    return tuple(name for name, value in values if value is not None and value.raw in names)
 
 
 def _presumable(scene: Scene, shell: Shell) -> bool:

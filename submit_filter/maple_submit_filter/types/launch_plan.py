@@ -171,3 +171,4 @@ class LaunchPlan(NamedTuple):
     presumes: bool = False  # what nobody has read is taken to change nothing
     presumable: bool = False  # something unread may have changed what starts
     strangers: bool = False  # programs that nobody has read run beside, and may start something anywhere
+    leads: Tuple[bytes, ...] = ()  # variables of the script that hold a name of the job's first node when it ends

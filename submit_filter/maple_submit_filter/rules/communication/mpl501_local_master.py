@@ -37,7 +37,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind in (breach_kinds.MASTER_LOCAL, breach_kinds.LOCAL_SAID):
-                yield _finding(step, breach, site, job)
+                yield _finding(step, breach, plan, site, job)
         if not step.breaches and not step.maybe and (step.nodes or 1) > 1 and _is_of_several(step):
             yield from _program_s(step, plan, site, job)
 
@@ -78,13 +78,13 @@ def _in_place_of(
     yield Fix((Edit(Span(at, at + len(host)), new, "MPL501"),), Safety.ASK, "the job's first node is the coordinator")
 
 
-def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
+def _finding(step: Step, breach: Breach, plan: LaunchPlan, site: Site, job: Job) -> Finding:
     master = breach.texts.get("master")
     at = master.span() if master is not None and master.raw else None
     address = master.raw.decode("ascii", "replace") if master is not None and master.raw else "its own address"
     nodes = breach.numbers.get("nnodes") or breach.numbers.get("nodes")
     says = "the master address of a run on %s nodes is %s, which means each node itself" % (nodes, address)
-    ways = replacements(master, first_words(master, site, job.source), "MPL501", job.source) + _by_option(step, site)
+    ways = replacements(master, first_words(master, site, plan), "MPL501", job.source) + _by_option(step, site)
     sure = (
         breach.kind == breach_kinds.MASTER_LOCAL
     )  # else nobody knows on which nodes the ranks run, only that one has not the GPUs

@@ -37,7 +37,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _finding(step: Step, breach: Breach, site: Site, job: Job, plan: LaunchPlan) -> Finding:
     master = breach.texts.get("master")
-    fixes = first_node_fixes(master, site, "MPL502", job.source)
+    fixes = first_node_fixes(master, site, "MPL502", job.source, plan)
     at = pointed_at(master, step)
     return Finding(
         "MPL502",

@@ -39,7 +39,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             if breach.kind == breach_kinds.MASTER_OUTSIDE and _ON_NAMED.search(b" ".join(_nodes_asked(job))):
                 continue  # the job is for that very node
             if breach.kind in SAID:
-                yield _finding(step, breach, site, job)
+                yield _finding(step, breach, plan, site, job)
 
 
 def _nodes_asked(job: Job) -> Iterator[bytes]:
@@ -49,9 +49,9 @@ def _nodes_asked(job: Job) -> Iterator[bytes]:
     )
 
 
-def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
+def _finding(step: Step, breach: Breach, plan: LaunchPlan, site: Site, job: Job) -> Finding:
     master = breach.texts.get("master")
-    fixes = first_node_fixes(master, site, "MPL504", job.source)
+    fixes = first_node_fixes(master, site, "MPL504", job.source, plan)
     at = pointed_at(master, step)
     sure = breach.kind not in breach_kinds.UNPROVEN  # a program may read its ranks, and so its master, elsewhere
     listed = breach.kind == breach_kinds.LIST_SAID  # a piece that is a name is the first one, or no name at all

@@ -148,7 +148,7 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site)
     fixes = (
         _handed_on(names, step, plan, job)
         if names
-        else first_node_fixes(breach.texts.get("master"), site, "MPL402", job.source)
+        else first_node_fixes(breach.texts.get("master"), site, "MPL402", job.source, plan)
     )
     fixes = fixes or _set_for_file(step, plan, job, site)
     place = fixes[0].edits[0].span if names and fixes else step.span

@@ -39,16 +39,16 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         at: Optional[Span] = (option.span if option is not None else None) or link.name_span or step.span
         helps = "replace --standalone by --nnodes and one --rdzv-endpoint" if option is not None else agent.to_join
         says = "each of the %d nodes would train alone, in a world of its own" % (step.nodes or 0)
-        fixes = _together(step, link, job, site) if option is not None else ()
+        fixes = _together(step, link, plan, job, site) if option is not None else ()
         yield Finding("MPL309", says, at, fixes=fixes, help="to train together, " + helps)
 
 
-def _together(step: Step, link: Link, job: Job, site: Site) -> Tuple[Fix, ...]:
+def _together(step: Step, link: Link, plan: LaunchPlan, job: Job, site: Site) -> Tuple[Fix, ...]:
     """One world of all nodes, that meets at the job's first one."""
     option = link.option("standalone")
     alone = drop(job.source, option, "MPL309") if option is not None else None
     fixes = []
-    own = own_first_node(site, job.source, step.span.start)
+    own = own_first_node(plan, step.span.start)
     for first in (*own, *first_node(site)):
         options = (("nnodes", b"%d" % (step.nodes or 0)), ("rdzv-backend", b"c10d"), ("rdzv-id", job_id(site)),
                 ("rdzv-endpoint", first + b":29500" if first in own else b'"' + first + b':29500"'))  # fmt: skip
