@@ -50,7 +50,10 @@ def outcome(argv):
             return {"exit": end.code}
     return {name: value for name, value in found.items() if isinstance(value, (str, int, float, bool, list))}
 outcomes = [outcome(argv) for argv in lines]
-options = [(a.option_strings, a.nargs, a.dest) for a in made[0]._actions if a.option_strings]
+kinds = {"int": "int", "float": "float", "str_to_bool": "bool"}
+def kind(a):
+    return "|".join(map(str, a.choices)) if a.choices else kinds.get(getattr(a.type, "__name__", ""), "")
+options = [(a.option_strings, a.nargs, a.dest, kind(a)) for a in made[0]._actions if a.option_strings]
 print("RESULT" + json.dumps([options, made[0].allow_abbrev, outcomes]))
 """
 
@@ -74,10 +77,19 @@ def ask(table: Table, lines: List[List[str]]) -> Any:
 @EACH_TABLE
 def test_the_table_has_the_real_options_and_no_others(table):
     options, abbreviates, _ = ask(table, [["t.py"]])
-    real = {spelling: FLAG if nargs == 0 else ONE for spellings, nargs, _ in options for spelling in spellings}
+    real = {spelling: FLAG if nargs == 0 else ONE for spellings, nargs, _, _ in options for spelling in spellings}
     ours = {spelling.decode(): row.values for spelling, row in table.rows.items() if not row.only}
     assert ours == real
     assert table.abbreviates == abbreviates
+
+
+@EACH_TABLE
+def test_every_option_takes_the_values_that_the_real_parser_takes(table):
+    """Whole numbers, numbers, words: those in the table are the parser's own, and no other option has any."""
+    options, _, _ = ask(table, [["t.py"]])
+    real = {spelling: kind for spellings, nargs, _, kind in options for spelling in spellings if nargs != 0}
+    ours = {spelling.decode(): row.kind for spelling, row in table.rows.items() if not row.only and row.values != FLAG}
+    assert ours == real
 
 
 def shaped(spelling: str, flag: bool, rng: random.Random) -> List[str]:
@@ -103,8 +115,8 @@ def made_up(table: Table, rng: random.Random) -> List[str]:
 
 def known_as(table: Table, options: List[Any]) -> Dict[str, str]:
     """Our name of each of the real parser's destinations that has but one option."""
-    names = {dest: table.rows[spellings[0].encode()].name for spellings, _, dest in options}
-    return {dest: name for dest, name in names.items() if [one for _, _, one in options].count(dest) == 1}
+    names = {dest: table.rows[spellings[0].encode()].name for spellings, _, dest, _ in options}
+    return {dest: name for dest, name in names.items() if [one for _, _, one, _ in options].count(dest) == 1}
 
 
 def same(value: Any, text: str) -> bool:

@@ -210,7 +210,7 @@ def _unread(state: State) -> str:
     """Return why nothing can be said of the script, "" when something can."""
     if not state.job.script.is_shell:
         return "not a shell script"
-    if state.plan.steps or not state.plan.unread:
+    if any(step.program or step.breaches for step in state.plan.steps) or not state.plan.unread:
         return ""
     line, why = state.plan.unread[0]
     return "line %d: %s" % (line, why)

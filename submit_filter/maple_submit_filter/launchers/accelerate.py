@@ -24,6 +24,10 @@ from .torchrun import empty_options, on_cpu, visible_devices
 if TYPE_CHECKING:
     from ..play.scene import Starter
 
+_DYNAMO = (
+    "no|eager|aot_eager|inductor|aot_ts_nvfuser|nvprims_nvfuser|cudagraphs|ofi|fx2trt|onnxrt|tensorrt"
+    "|aot_torchxla_trace_once|torhchxla_trace_once|tvm"
+)
 TABLE: Table = table(
     "accelerate",
     ARGPARSE,
@@ -34,13 +38,13 @@ TABLE: Table = table(
     --cpu 0
     --multi_gpu --multi-gpu 0
     --tpu 0
-    --mixed_precision --mixed-precision 1
-    --num_processes --num-processes 1
-    --num_machines --num-machines 1
-    --num_cpu_threads_per_process --num-cpu-threads-per-process 1
+    --mixed_precision --mixed-precision 1:no|fp16|bf16|fp8
+    --num_processes --num-processes 1:int
+    --num_machines --num-machines 1:int
+    --num_cpu_threads_per_process --num-cpu-threads-per-process 1:int
     --enable_cpu_affinity --enable-cpu-affinity 0
-    --dynamo_backend --dynamo-backend 1
-    --dynamo_mode --dynamo-mode 1
+    --dynamo_backend --dynamo-backend 1:DYNAMO
+    --dynamo_mode --dynamo-mode 1:default|reduce-overhead|max-autotune
     --dynamo_use_fullgraph --dynamo-use-fullgraph 0
     --dynamo_use_dynamic --dynamo-use-dynamic 0
     --dynamo_use_regional_compilation --dynamo-use-regional-compilation 0
@@ -50,16 +54,16 @@ TABLE: Table = table(
     --use_megatron_lm --use-megatron-lm 0
     --gpu_ids --gpu-ids 1
     --same_network --same-network 0
-    --machine_rank --machine-rank 1
+    --machine_rank --machine-rank 1:int
     --main_process_ip --main-process-ip 1
-    --main_process_port --main-process-port 1
+    --main_process_port --main-process-port 1:int
     -t --tee 1
     --log_dir --log-dir 1
     --role 1
     --rdzv_backend --rdzv-backend 1
     --rdzv_conf --rdzv-conf 1
-    --max_restarts --max-restarts 1
-    --monitor_interval --monitor-interval 1
+    --max_restarts --max-restarts 1:int
+    --monitor_interval --monitor-interval 1:float
     -m --module 0
     --no_python --no-python 0
     --tpu_cluster --tpu-cluster 0
@@ -70,13 +74,13 @@ TABLE: Table = table(
     --main_training_function --main-training-function 1
     --downcast_bf16 --downcast-bf16 0
     --deepspeed_config_file --deepspeed-config-file 1
-    --zero_stage --zero-stage 1
+    --zero_stage --zero-stage 1:int
     --offload_optimizer_device --offload-optimizer-device 1
     --offload_param_device --offload-param-device 1
     --offload_optimizer_nvme_path --offload-optimizer-nvme-path 1
     --offload_param_nvme_path --offload-param-nvme-path 1
-    --gradient_accumulation_steps --gradient-accumulation-steps 1
-    --gradient_clipping --gradient-clipping 1
+    --gradient_accumulation_steps --gradient-accumulation-steps 1:int
+    --gradient_clipping --gradient-clipping 1:float
     --zero3_init_flag --zero3-init-flag 1
     --zero3_save_16bit_model --zero3-save-16bit-model 1
     --deepspeed_hostfile --deepspeed-hostfile 1
@@ -84,9 +88,9 @@ TABLE: Table = table(
     --deepspeed_inclusion_filter --deepspeed-inclusion-filter 1
     --deepspeed_multinode_launcher --deepspeed-multinode-launcher 1
     --deepspeed_moe_layer_cls_names --deepspeed-moe-layer-cls-names 1
-    --fsdp_version --fsdp-version 1
+    --fsdp_version --fsdp-version 1:1|2
     --fsdp_offload_params --fsdp-offload-params 1
-    --fsdp_min_num_params --fsdp-min-num-params 1
+    --fsdp_min_num_params --fsdp-min-num-params 1:int
     --fsdp_sharding_strategy --fsdp-sharding-strategy 1
     --fsdp_reshard_after_forward --fsdp-reshard-after-forward 1
     --fsdp_auto_wrap_policy --fsdp-auto-wrap-policy 1
@@ -99,7 +103,7 @@ TABLE: Table = table(
     --fsdp_sync_module_states --fsdp-sync-module-states 1
     --fsdp_activation_checkpointing --fsdp-activation-checkpointing 1
     --fsdp_activation_checkpointing_offload --fsdp-activation-checkpointing-offload 1
-    --megatron_lm_tp_degree --megatron-lm-tp-degree 1
+    --megatron_lm_tp_degree --megatron-lm-tp-degree 1:int
     --megatron_lm_use_custom_fsdp --megatron-lm-use-custom-fsdp 1
     --megatron_lm_no_load_optim --megatron-lm-no-load-optim 1
     --megatron_lm_eod_mask_loss --megatron-lm-eod-mask-loss 1
@@ -107,48 +111,48 @@ TABLE: Table = table(
     --megatron_lm_no_save_optim --megatron-lm-no-save-optim 1
     --megatron_lm_optimizer_cpu_offload --megatron-lm-optimizer-cpu-offload 1
     --megatron_lm_use_precision_aware_optimizer --megatron-lm-use-precision-aware-optimizer 1
-    --megatron_lm_decoder_last_pipeline_num_layers --megatron-lm-decoder-last-pipeline-num-layers 1
-    --megatron_lm_pp_degree --megatron-lm-pp-degree 1
-    --megatron_lm_num_micro_batches --megatron-lm-num-micro-batches 1
+    --megatron_lm_decoder_last_pipeline_num_layers --megatron-lm-decoder-last-pipeline-num-layers 1:int
+    --megatron_lm_pp_degree --megatron-lm-pp-degree 1:int
+    --megatron_lm_num_micro_batches --megatron-lm-num-micro-batches 1:int
     --megatron_lm_sequence_parallelism --megatron-lm-sequence-parallelism 1
     --megatron_lm_recompute_activations --megatron-lm-recompute-activations 1
     --megatron_lm_use_distributed_optimizer --megatron-lm-use-distributed-optimizer 1
-    --megatron_lm_gradient_clipping --megatron-lm-gradient-clipping 1
+    --megatron_lm_gradient_clipping --megatron-lm-gradient-clipping 1:float
     --megatron_lm_recompute_granularity --megatron-lm-recompute-granularity 1
     --megatron_lm_recompute_method --megatron-lm-recompute-method 1
-    --megatron_lm_recompute_num_layers --megatron-lm-recompute-num-layers 1
+    --megatron_lm_recompute_num_layers --megatron-lm-recompute-num-layers 1:int
     --megatron_lm_attention_backend --megatron-lm-attention-backend 1
-    --megatron_lm_expert_model_parallel_size --megatron-lm-expert-model-parallel-size 1
-    --megatron_lm_context_parallel_size --megatron-lm-context-parallel-size 1
-    --megatron_lm_attention_dropout --megatron-lm-attention-dropout 1
-    --megatron_lm_hidden_dropout --megatron-lm-hidden-dropout 1
+    --megatron_lm_expert_model_parallel_size --megatron-lm-expert-model-parallel-size 1:int
+    --megatron_lm_context_parallel_size --megatron-lm-context-parallel-size 1:int
+    --megatron_lm_attention_dropout --megatron-lm-attention-dropout 1:float
+    --megatron_lm_hidden_dropout --megatron-lm-hidden-dropout 1:float
     --megatron_lm_attention_softmax_in_fp32 --megatron-lm-attention-softmax-in-fp32 1
-    --megatron_lm_expert_tensor_parallel_size --megatron-lm-expert-tensor-parallel-size 1
+    --megatron_lm_expert_tensor_parallel_size --megatron-lm-expert-tensor-parallel-size 1:int
     --megatron_lm_calculate_per_token_loss --megatron-lm-calculate-per-token-loss 1
     --megatron_lm_use_rotary_position_embeddings --megatron-lm-use-rotary-position-embeddings 1
-    --fp8_backend --fp8-backend 1
+    --fp8_backend --fp8-backend 1:ao|te|msamp
     --fp8_use_autocast_during_eval --fp8-use-autocast-during-eval 0
-    --fp8_margin --fp8-margin 1
-    --fp8_interval --fp8-interval 1
-    --fp8_format --fp8-format 1
-    --fp8_amax_history_len --fp8-amax-history-len 1
-    --fp8_amax_compute_algo --fp8-amax-compute-algo 1
+    --fp8_margin --fp8-margin 1:int
+    --fp8_interval --fp8-interval 1:int
+    --fp8_format --fp8-format 1:HYBRID|E4M3|E5M2
+    --fp8_amax_history_len --fp8-amax-history-len 1:int
+    --fp8_amax_compute_algo --fp8-amax-compute-algo 1:max|most_recent
     --fp8_override_linear_precision --fp8-override-linear-precision 1
-    --fp8_opt_level --fp8-opt-level 1
-    --fp8_enable_fsdp_float8_all_gather --fp8-enable-fsdp-float8-all-gather 1
-    --fp8_pad_inner_dim --fp8-pad-inner-dim 1
+    --fp8_opt_level --fp8-opt-level 1:O1|O2
+    --fp8_enable_fsdp_float8_all_gather --fp8-enable-fsdp-float8-all-gather 1:bool
+    --fp8_pad_inner_dim --fp8-pad-inner-dim 1:bool
     --aws_access_key_id --aws-access-key-id 1
     --aws_secret_access_key --aws-secret-access-key 1
     --debug 0
     --mpirun_hostfile --mpirun-hostfile 1
-    --parallelism_config_dp_replicate_size --parallelism-config-dp-replicate-size 1
-    --parallelism_config_dp_shard_size --parallelism-config-dp-shard-size 1
-    --parallelism_config_tp_size --parallelism-config-tp-size 1
-    --parallelism_config_cp_size --parallelism-config-cp-size 1
-    --parallelism_config_cp_backend --parallelism-config-cp-backend 1
+    --parallelism_config_dp_replicate_size --parallelism-config-dp-replicate-size 1:int
+    --parallelism_config_dp_shard_size --parallelism-config-dp-shard-size 1:int
+    --parallelism_config_tp_size --parallelism-config-tp-size 1:int
+    --parallelism_config_cp_size --parallelism-config-cp-size 1:int
+    --parallelism_config_cp_backend --parallelism-config-cp-backend 1:torch
     --parallelism_config_cp_comm_strategy --parallelism-config-cp-comm-strategy 1
-    --parallelism_config_sp_size --parallelism-config-sp-size 1
-    --parallelism_config_sp_backend --parallelism-config-sp-backend 1
+    --parallelism_config_sp_size --parallelism-config-sp-size 1:int
+    --parallelism_config_sp_backend --parallelism-config-sp-backend 1:deepspeed
     --parallelism_config_sp_seq_length --parallelism-config-sp-seq-length 1
     --parallelism_config_sp_seq_length_is_variable --parallelism-config-sp-seq-length-is-variable 1
     --parallelism_config_sp_attn_implementation --parallelism-config-sp-attn-implementation 1
@@ -158,7 +162,7 @@ TABLE: Table = table(
     --use_xpu --use-xpu 0 only accelerate<1.9
     --mpirun_ccl --mpirun-ccl 1 only accelerate<1.10
     --fsdp_backward_prefetch_policy --fsdp-backward-prefetch-policy 1 only accelerate<1.0
-    """,
+    """.replace("DYNAMO", _DYNAMO),
     abbreviates=False,
 )
 

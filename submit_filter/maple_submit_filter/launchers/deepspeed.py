@@ -35,11 +35,11 @@ TABLE: Table = table(
     -H --hostfile 1
     -i --include 1
     -e --exclude 1
-    --num_nodes 1
-    --num_gpus --num_accelerators 1
-    --master_port 1
+    --num_nodes 1:int
+    --num_gpus --num_accelerators 1:int
+    --master_port 1:int
     --master_addr 1
-    --node_rank 1
+    --node_rank 1:int
     --launcher 1
     --launcher_args 1
     --module 0
@@ -50,12 +50,12 @@ TABLE: Table = table(
     --force_multi 0
     --save_pid 0
     --enable_each_rank_log 1
-    --autotuning 1
+    --autotuning 1:tune|run
     --bind_cores_to_rank 0
     --bind_core_list 1
-    --ssh_port 1
+    --ssh_port 1:int
     --venv_script 1
-    --log_level 1
+    --log_level 1:debug|info|warning|error|critical
     -q --quiet 0
     --elastic_training 0 only other releases
     --min_elastic_nodes 1 only other releases

@@ -55,7 +55,8 @@ class Reading(NamedTuple):
     *open*: words that may be any options stood before the program. *split_only*: that is only so if an unquoted
     unknown value, or path, held blanks or nothing. *problem* is why the launcher would refuse these words, "" if it
     would not. *late_problem*: a word of the *program* for which argparse refuses the line all the same, because it
-    could be short for two options of the launcher: so in Python 3.6 to 3.13.0 (run), mended in later ones.
+    could be short for two options of the launcher: so in Python 3.6 to 3.13.0 (run), mended in later ones. *refused*:
+    each word that has a problem, by its index, with that.
     """
 
     options: Tuple[Option, ...]
@@ -66,6 +67,7 @@ class Reading(NamedTuple):
     operands: Tuple[int, ...] = ()
     contexts: Tuple[int, ...] = ()
     late_problem: str = ""
+    refused: Tuple[Tuple[int, str], ...] = ()
 
 
 def read(table: Table, argv: Sequence[Text], start: int) -> Reading:
@@ -83,6 +85,7 @@ def read(table: Table, argv: Sequence[Text], start: int) -> Reading:
         tuple(walk.operands),
         _contexts(table, argv, program),
         _late_problem(table, argv, program),
+        tuple(walk.refused),
     )
 
 
@@ -118,6 +121,7 @@ class _Walk:
         self.operands: List[int] = []
         self.open = self.splits = False
         self.problem = ""
+        self.refused: List[Tuple[int, str]] = []
 
     def run(self) -> None:
         """Walk up to the program."""
@@ -131,7 +135,7 @@ class _Walk:
             elif kind.hits:
                 self._options(kind.hits)
             elif kind.problem:
-                self._refuse(kind.problem)
+                self._refuse(kind.problem, self.at)
                 self.open = True  # another release may know it, with or without a value
                 self.at += 1
             elif kind.hidden and self._may_be_options():
@@ -148,8 +152,9 @@ class _Walk:
         self.at += 1
         return False
 
-    def _refuse(self, problem: str) -> None:
+    def _refuse(self, problem: str, at: int) -> None:
         self.problem = self.problem or problem
+        self.refused.append((at, problem))
 
     def _may_be_options(self) -> bool:
         """Mark what a wholly unknown word hides; return whether it is passed over as options."""
@@ -181,25 +186,25 @@ class _Walk:
     def _option(self, hit: Hit, first: int, alone: bool) -> Option:
         word = self.argv[first]
         if hit.at and hit.row.values == FLAG and self.table.style != GO:
-            self._refuse("option %s takes no value" % say(hit.spelling))
+            self._refuse("option %s takes no value" % say(hit.spelling), first)
         if hit.at:
             return self._made(hit, first, word.slice(hit.at), place(word.slice(hit.at)), alone)
         if hit.row.values in (FLAG, GLUED):
             return self._made(hit, first, None, None, alone)
-        value, value_span = self._following(hit)
+        value, value_span = self._following(hit, first)
         return self._made(hit, first, value, value_span, alone)
 
-    def _following(self, hit: Hit) -> Tuple[Optional[Text], Optional[Span]]:
+    def _following(self, hit: Hit, first: int) -> Tuple[Optional[Text], Optional[Span]]:
         """Take the value from the words that follow."""
-        value = self._next(hit)
+        value = self._next(hit, first)
         if value is None or hit.row.values == ONE or (hit.row.values == ENV and b"=" in value.raw):
             return value, place(value) if value is not None else None
-        second = self._next(hit)
+        second = self._next(hit, first)
         return (join((value, plain(b"="), second)) if second is not None else value), None
 
-    def _next(self, hit: Hit) -> Optional[Text]:
+    def _next(self, hit: Hit, first: int) -> Optional[Text]:
         if self.at >= len(self.argv) or not self._takes(self.argv[self.at]):
-            self._refuse("option %s wants a value" % say(hit.spelling))
+            self._refuse("option %s wants a value" % say(hit.spelling), first)
             return None
         self.at += 1
         value = self.argv[self.at - 1]
@@ -216,7 +221,7 @@ class _Walk:
     def _made(self, hit: Hit, first: int, value: Optional[Text], value_span: Optional[Span], alone: bool) -> Option:
         count = self.at - first
         span = _whole(self.argv[first : self.at]) if alone else None
-        return Option(hit.row.name, hit.spelling, value, (first, count), span, value_span)
+        return Option(hit.row.name, hit.spelling, value, (first, count), span, value_span, hit.row.kind)
 
 
 def place(text: Text) -> Optional[Span]:
@@ -246,6 +251,7 @@ def link_of(name: str, argv: Sequence[Text], reading: Reading, words: int = 1) -
         span,
         span.end if span else None,
         reading.open and not reading.split_only,
+        refused=reading.refused,
     )
 
 

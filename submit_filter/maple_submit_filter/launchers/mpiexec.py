@@ -49,6 +49,8 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
         scene.note(trail.span.start if trail.span else -1, "no known mpiexec accepts these options")
         scene.hidden = True
         _refuse(argv, trail, scene)
+        if trail.key not in scene.shapes:
+            _in_doubt(argv, trail, scene)
         return
     reading = next(iter(takers.values()))
     if len({taker.program for taker in takers.values()}) > 1 or reading.contexts or reading.program >= len(argv):
@@ -106,6 +108,14 @@ def _refuse(argv: List[Text], trail: Trail, scene: Scene) -> None:
             link_of(launcher, argv, read(TABLES[owner], argv, 1) if owner in TABLES else NOTHING), refused, trail, scene
         )
         return
+
+
+def _in_doubt(argv: List[Text], trail: Trail, scene: Scene) -> None:
+    """Note the line as the maker reads it that refuses fewest of its words, with the doubt that it is another's."""
+    every = [read(TABLES[maker], argv, 1) for maker in makers_here(argv[0].raw, scene.site, trail.around)]
+    reading = min(every, key=lambda reading: len(reading.refused), default=NOTHING)
+    trail = followed(trail, link_of("mpiexec", argv, reading), reading)
+    scene.shapes[trail.key] = (trail, StepShape(None, None, None, False, reading.problem))
 
 
 def _stop(link: Link, refused: str, trail: Trail, scene: Scene) -> None:

@@ -1,8 +1,9 @@
 """Tables of options: what a launcher's options are called, and how many words their values take.
 
 A table is text, a line per option: its spellings, then how many words its value takes; a comma begins another option
-of the same kind. Rows marked `only ...` belong to other releases than the one that the table was compared with; they
-are read like any other. A table is taken apart when it is first used: a script needs two or three of fifty.
+of the same kind. `1:int`, `1:float`, `1:bool` and `1:spawn|fork` say what the launcher's parser takes for a value. Rows
+marked `only ...` belong to other releases than the one that the table was compared with; they are read like any other.
+A table is taken apart when it is first used: a script needs two or three of fifty.
 
 What one word is to a launcher: options, a value or operand, or something nobody can tell.
 """
@@ -28,14 +29,22 @@ PAIR = "2"  # NAME VALUE, two words
 ENV = "2="  # NAME VALUE, or one word NAME=VALUE
 GLUED = "?"  # a value only behind "=" (or glued to a short option), never the next word
 
+INT = "int"
+FLOAT = "float"
+BOOL = "bool"
+
 
 class Row(NamedTuple):
-    """One option. *only*: the releases that have it, "" for the one that the table was compared with."""
+    """One option. *only*: the releases that have it, "" for the one that the table was compared with.
+
+    *kind*: what its value must be: INT, FLOAT, BOOL, or one of the words between bars; "" for any.
+    """
 
     name: str
     spellings: Tuple[bytes, ...]
     values: str
     only: str
+    kind: str = ""
 
 
 class Table(NamedTuple):
@@ -101,7 +110,8 @@ def _row(words: Sequence[str], values: str, only: str, style: str) -> Row:
         spellings = [dashes + word for word in bare for dashes in (b"-", b"--")]
     longest = [spelling for spelling in spellings if spelling.startswith(b"--")] or spellings
     name = longest[0].lstrip(b"-").replace(b"_", b"-").decode()
-    return Row(name, tuple(spellings), values, only)
+    count, _, kind = values.partition(":")
+    return Row(name, tuple(spellings), count, only, kind)
 
 
 class Hit(NamedTuple):

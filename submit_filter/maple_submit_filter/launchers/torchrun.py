@@ -37,9 +37,9 @@ TABLE: Table = table(
     --rdzv-id --rdzv_id 1
     --rdzv-conf --rdzv_conf 1
     --standalone 0
-    --max-restarts --max_restarts 1
-    --monitor-interval --monitor_interval 1
-    --start-method --start_method 1
+    --max-restarts --max_restarts 1:int
+    --monitor-interval --monitor_interval 1:float
+    --start-method --start_method 1:spawn|fork|forkserver
     --event-log-handler --event_log_handler 1
     --role 1
     -m --module 0
@@ -51,14 +51,14 @@ TABLE: Table = table(
     --local-ranks-filter --local_ranks_filter 1
     --duplicate-stdout-filters --duplicate_stdout_filters 1
     --duplicate-stderr-filters --duplicate_stderr_filters 1
-    --node-rank --node_rank 1
+    --node-rank --node_rank 1:int
     --master-addr --master_addr 1
-    --master-port --master_port 1
+    --master-port --master_port 1:int
     --local-addr --local_addr 1
     --logs-specs --logs_specs 1
-    --numa-binding --numa_binding 1
+    --numa-binding --numa_binding 1:node|socket|exclusive|core-complex
     --signals-to-handle --signals_to_handle 1
-    --shutdown-timeout --shutdown_timeout 1
+    --shutdown-timeout --shutdown_timeout 1:int
     --virtual-local-rank --virtual_local_rank 0
     """,
 )

@@ -27,7 +27,8 @@ class Option(NamedTuple):
 
     *name* is the launcher's long name with dashes for underscores ("nproc-per-node"); *spelling* what was written.
     *value* is None for a flag. *words* = first index and count in the launcher's argv. *span* is the whole option in
-    the script, *value_span* its value; None when it does not stand there one for one (it came from a variable).
+    the script, *value_span* its value; None when it does not stand there one for one (it came from a variable). *kind*:
+    what the launcher's parser takes for a value (see `option_table`), "" for anything.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Option(NamedTuple):
     words: Tuple[int, int]
     span: Optional[Span]
     value_span: Optional[Span]
+    kind: str = ""
 
 
 class Link(NamedTuple):
@@ -54,6 +56,7 @@ class Link(NamedTuple):
     open: bool  # unknown words stand among the options, so any option may be there
     quoted: bytes = b""  # the quote the line stands in: b"" for the batch script itself, b"'" or b'"' inside bash -c
     around: Around = ()  # why a program of this or another name may be none of the site's here (see `owners`)
+    refused: Tuple[Tuple[int, str], ...] = ()  # words of *argv*, by index, that its parser refuses, and why
 
     def option(self, *names: str) -> Optional[Option]:
         """Return the option in force of any of the names (the last one written)."""

@@ -16,8 +16,8 @@ OPENMPI: Table = table(
     "openmpi",
     DASHES,
     """
-    --n --np --c 1
-    --N 1
+    --n --np --c 1:int
+    --N 1:int
     --host --H 1
     --hostfile --machinefile 1
     --default-hostfile 1
@@ -29,8 +29,8 @@ OPENMPI: Table = table(
     --rank-by 1
     --bind-to 1
     --ppr 1
-    --npernode 1
-    --npersocket 1
+    --npernode 1:int
+    --npersocket 1:int
     --pernode 0
     --bynode 0
     --byslot 0
@@ -104,7 +104,7 @@ OPENMPI: Table = table(
     --report-pid 1
     --report-uri 1
     --report-state-on-timeout 0
-    --timeout 1
+    --timeout 1:int
     --quiet --q 0
     --verbose --v 0
     --version --V 0
@@ -132,8 +132,8 @@ OPENMPI: Table = table(
 )
 
 _HYDRA_ROWS = """
-    --n --np 1
-    --ppn 1
+    --n --np 1:int
+    --ppn 1:int
     --hostfile --f --machinefile --machine --machines --machinelist 1
     --hosts --host --hostlist 1
     --env 2=
@@ -185,7 +185,7 @@ INTEL: Table = extended(
     HYDRA,
     "intelmpi",
     """
-    --ppn --perhost --grr 1
+    --ppn --perhost --grr 1:int
     --rr 0
     --wdir --wd 1
     --path 1
@@ -235,9 +235,9 @@ PALS: Table = table(
     "pals",
     DASHES,
     """
-    --n --np 1
-    --ppn 1
-    --depth --d 1
+    --n --np 1:int
+    --ppn 1:int
+    --depth --d 1:int
     --hostfile --f 1
     --hosts --host --hostlist 1
     --cpu-bind 1

@@ -6,14 +6,15 @@ import re
 from typing import Iterator, Mapping, Optional, Sequence, Tuple
 
 from ...cures.launch_edits import replacements
+from ...launchers.option_table import BOOL, FLOAT, INT
 from ...launchers.record import AgentOptions
 from ...launchers.registry import AGENTS
 from ...play.expansion import NODE_LIST
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
-from ...types.job import Job
-from ...types.launch_plan import LaunchPlan, Option, Step
+from ...types.job import Job, Origin, Setting
+from ...types.launch_plan import LaunchPlan, Link, Option, Step
 from ...types.text import NUL
 from .. import rule
 from ..spelling import nearest
@@ -28,12 +29,11 @@ _NAMES = (b"\0host:", b"\0addr:", b"\0name:")
 _COUNTED = re.compile(rb"(?:[\w.-]+:)+(\d+)(?:\(\S*\))?|(\d+)\(x\d+\)")  # a100:4, and 4(x2) as Slurm counts
 
 
-# The words that an option takes: torch 2.13, accelerate 1.15 and deepspeed 0.18 by their parsers, srun by srun(1).
+# Words that an option takes and its parser lets pass: torch 2.13, accelerate 1.15, deepspeed 0.18; srun by srun(1).
 CHOICES: Mapping[str, Mapping[str, str]] = {
-    "torchrun": {"rdzv-backend": "static c10d etcd etcd-v2", "start-method": "spawn fork forkserver"},
+    "torchrun": {"rdzv-backend": "static c10d etcd etcd-v2"},
     "accelerate": {
         "rdzv-backend": "static c10d etcd etcd-v2",
-        "mixed-precision": "no fp16 bf16 fp8",
         "zero-stage": "0 1 2 3",
         "deepspeed-multinode-launcher": "standard pdsh openmpi mvapich mpich slurm nossh impi",
         "offload-optimizer-device": "none cpu nvme",
@@ -45,10 +45,31 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
         "kill-on-bad-exit": "0 1",
         "wait-all-nodes": "0 1",
     },
+    "mpiexec": {  # Open MPI 4.1 and 5, MPICH 4.0, Intel MPI: before any colon
+        "bind-to": "none core hwthread cpu socket package numa board machine rr default user cluster group l1cache"
+        " l2cache l3cache l4cache l5cache cpu-list gpu pci ib en eth hfi",
+        "map-by": "slot node fill core hwthread cpu socket package numa board machine l1cache l2cache l3cache l4cache"
+        " l5cache ppr seq dist mindist rankfile pe-list gpu pci ib en eth hfi",
+        "rank-by": "slot node fill span core hwthread socket package numa board l1cache l2cache l3cache",
+    },
 }
 _SAME = {"float16": "fp16", "half": "fp16", "bfloat16": "bf16", "none": "no", "nccl": "c10d", "gloo": "c10d"}
 _ADDRESSES = ("rdzv-endpoint", "master-addr", "main-process-ip")
 _UNEXPANDED = re.compile(rb"\$[A-Za-z_{(]|`")
+_OF_KIND: Mapping[str, "re.Pattern[bytes]"] = {  # as int(), float() and accelerate's str_to_bool() read
+    INT: _NUMBER,
+    FLOAT: re.compile(rb"(?i)\s*[+-]?(?:\d[\d_]*\.?\d*|\.\d+|inf(?:inity)?|nan)(?:e[+-]?\d+)?\s*"),
+    BOOL: re.compile(rb"(?i)y|yes|t|true|on|1|n|no|f|false|off|0"),
+}
+_BY_PLAN = (
+    "ntasks",
+    "ntasks-per-node",
+    "cpus-per-task",
+    "n",
+    "np",
+    "c",
+)  # the plan itself finds that srun refuses them
+_WANTED = {INT: "a whole number", FLOAT: "a number", BOOL: "true or false"}
 
 
 @rule("MPL320", "a launcher's option gets a value that it refuses")
@@ -58,6 +79,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #SBATCH --gpus-per-node=a100:4 ... torchrun --nproc-per-node=$SLURM_GPUS_PER_NODE (it is a100:4)
     Wrong: torchrun --nnodes=$SLURM_JOB_NODELIST, or --nproc-per-node=$SLURM_TASKS_PER_NODE (it is 4(x2))
     Wrong: torchrun --rdzv_backend=nccl; accelerate launch --mixed_precision=float16; srun --mpi=mpich
+    Wrong: torchrun --max-restarts=never; deepspeed --master_port=auto; srun --time=2h
     Wrong: torchrun --rdzv_endpoint='$MASTER_ADDR:29500': between single quotes nothing is expanded
     Wrong: torchrun --master_addr=$PBS_NODEFILE, which is a file
     Right: torchrun --nnodes=$SLURM_NNODES --nproc-per-node=4
@@ -77,21 +99,57 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _of_no_kind(step: Step, job: Job) -> Iterator[Finding]:
     """Yield of values that are none of an option's few words, or that a shell was to expand and none does."""
     for link in step.links:
-        for option in link.options if link.name in CHOICES else ():
+        numbers = tuple(_kinds(AGENTS[link.name])) if link.name in AGENTS else _BY_PLAN
+        if link.name == "srun":
+            yield from _refused_by_srun(link, step)
+        for option in link.options:
             value = option.value
             if value is None or not value.raw or value.open:
                 continue
-            shown, words = value.raw.decode("utf-8", "replace"), CHOICES[link.name].get(option.name, "").split()
+            words = _words_of(link, option)
             at = option.value_span or option.span or link.name_span or step.span
-            if value.literal and words and value.raw.lower().split(b",")[0].decode("utf-8", "replace") not in words:
+            shown = value.raw.decode("utf-8", "replace")
+            if value.literal and words and re.split("[,:=]", shown.lower())[0] not in words:
                 yield Finding(CODE, "%s is no value of --%s that %s has" % (shown, option.name, link.name), at,
                               fixes=_word_for(option, words, job), help="it takes %s" % ", ".join(words))  # fmt: skip
+            elif option.kind in _OF_KIND and option.name not in numbers and _of_another_kind(option):
+                yield Finding(CODE, "%s is no value of --%s that %s has" % (shown, option.name, link.name), at,
+                              help="it takes " + _WANTED[option.kind])  # fmt: skip
             elif option.name in _ADDRESSES and _UNEXPANDED.match(value.raw):
                 yield Finding(CODE, "--%s is %s as it is written: nothing expands it" % (option.name, shown), at,
                               help="double quotes, in which the shell expands it")  # fmt: skip
             elif option.name in _ADDRESSES and value.raw.startswith((b"\0nodefile", b"/")):
                 yield Finding(CODE, "--%s is the name of a file, and no host" % option.name, at,
                               help="its first line is a host: $(head -n 1 $PBS_NODEFILE)")  # fmt: skip
+
+
+def _words_of(link: Link, option: Option) -> Sequence[str]:
+    """Return the few words that an option takes, [] where it takes others as well."""
+    if "|" in option.kind:
+        return option.kind.lower().split("|")
+    return CHOICES.get(link.name, {}).get(option.name, "").split()
+
+
+def _of_another_kind(option: Option) -> bool:
+    value = option.value
+    return value is not None and value.literal and not _OF_KIND[option.kind].fullmatch(value.raw)
+
+
+def _refused_by_srun(link: Link, step: Step) -> Iterator[Finding]:
+    """Yield of values that srun reads as sbatch reads them, and refuses."""
+    from ...request.slurm.forms import of_another_form
+    from ..resources.mpl217_value_refused import refusals
+
+    for option in link.options:
+        value = option.value
+        if value is None or not value.literal or option.name in _BY_PLAN:
+            continue
+        setting = Setting(option.name, value.raw, Origin("line"))
+        form = of_another_form(setting)
+        says = next((words for _, words in refusals((setting,))), form.says if form is not None else "")
+        if says:
+            yield Finding(CODE, "srun refuses this value: " + says, option.value_span or option.span or step.span,
+                          help="srun(1) lists what --%s takes" % option.name)  # fmt: skip
 
 
 def _word_for(option: Option, words: Sequence[str], job: Job) -> Tuple[Fix, ...]:
