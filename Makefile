@@ -12,7 +12,7 @@ ARCH ?= $(shell uname -m)
 MAKEFLAGS += --no-print-directory
 # Small matrices only: threads of OpenBLAS would wait for each other on a busy machine.
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help demo records test lab packages venv front lint format cases docs docs-site corpus bench bench-heavy clean setup lock shapes tagger deb rpm native-tree try-packages \
+.PHONY: help demo records test lab packages venv front lint format cases docs docs-site corpus bench bench-heavy clean setup lock shapes tagger deb rpm native-tree try-packages wheelhouse \
 	callers-venv miniapps-venv
 
 help: ## this list
@@ -52,6 +52,9 @@ callers-venv: venv ## the tools that submit for their users (submitit, Parsl, Sn
 miniapps-venv: venv ## torch for processors, accelerate and deepspeed, for the mini-apps' tests (about a gigabyte)
 	@tests/miniapps/venv.sh
 
+wheelhouse: venv ## dist/wheelhouse: the wheel and all it needs, for hosts without a network (Python 3.11 to 3.13)
+	@packaging/setup/wheelhouse.sh dist/wheelhouse
+
 deb rpm: native-tree ## dist/maple-hpc of this version for this machine's kind (ARCH=aarch64: for that one), with all it needs
 	@MAPLE_TREE_IS_MADE=1 packaging/native/build.sh $@ $(ARCH)
 
@@ -61,7 +64,7 @@ native-tree: venv
 try-packages: deb rpm callers-venv ## all that is installed, whole: deb and rpm in roots of Debian 12 and 13, wheels by each Python, EasyBuild (as root; a quarter of an hour)
 	@packaging/native/roots.sh build/roots
 	@MAPLE_TEST_ROOTS=$(CURDIR)/build/roots MAPLE_TEST_WHOLE=1 $(PYTEST) tests/packaging/test_native_packages.py \
-		tests/packaging/test_wheelhouse.py tests/packaging/test_recipes.py
+		tests/packaging/test_wheelhouse.py tests/packaging/test_recipes.py tests/packaging/test_spack.py
 
 front: ## the C program that stands in for sbatch
 	@if [ -f $(FRONT)/Makefile ]; then $(MAKE) -s -C $(FRONT); fi

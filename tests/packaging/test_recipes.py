@@ -1,17 +1,13 @@
-"""Recipes of other installers: Ansible's role is run, EasyBuild's file is built; Spack's asks for what we ask for."""
+"""Recipes of other installers: Ansible's role is run, EasyBuild's file is built."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import types
-import unittest.mock
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +15,10 @@ import pytest
 import tomllib
 from maple_submit_filter import __version__
 from packaging.requirements import Requirement
-from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 PLAYBOOK = ROOT / "build" / "callers-venv" / "bin" / "ansible-playbook"
 EB = PLAYBOOK.with_name("eb")
-SPACK = ROOT / "packaging" / "spack" / "packages" / "py-maple-hpc" / "package.py"
 EASYBUILD = ROOT / "packaging" / "easybuild" / f"Maple-{__version__}-GCCcore-14.3.0.eb"
 NO_RECIPE = {"ahocorasick-rs"}  # neither has it, and logs are read without it, slower
 
@@ -34,79 +28,6 @@ def wanted(*extras: str) -> dict[str, Requirement]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lines = [*project["dependencies"], *(line for extra in extras for line in project["optional-dependencies"][extra])]
     return {asked.name: asked for asked in map(Requirement, lines) if asked.name not in NO_RECIPE}
-
-
-def test_spack_asks_for_what_the_package_asks_for() -> None:
-    text = SPACK.read_text()
-    compile(text, str(SPACK), "exec")
-    assert f'version("{__version__}")' in text
-    for name, asked in wanted("daemon", "window").items():
-        least = next(iter(asked.specifier)).version
-        assert f'depends_on("py-{name}@{least}:"' in text, name
-
-
-class Recipe:
-    """A Spack recipe, run against a stand-in of the directives that Spack's packaging guide documents."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.name = path, path.parent.name
-        self.needs: list[str] = []
-        self.versions: dict[str, str] = {}
-        self.variants: set[str] = set()
-        inside: list[str] = []
-
-        @contextlib.contextmanager
-        def when(spec: str) -> Iterator[None]:
-            assert spec.lstrip("+~") in self.variants, spec
-            inside.append(spec)
-            yield
-            inside.pop()
-
-        def depends_on(spec: str, *, type: str | tuple[str, ...] = ("build", "link"), when: str = "") -> None:
-            assert ({type} if isinstance(type, str) else set(type)) <= {"build", "link", "run", "test"}
-            self.needs.append(spec)
-
-        def variant(name: str, *, default: bool, description: str) -> None:
-            self.variants.add(name)
-
-        def version(text: str, *, sha256: str = "") -> None:
-            self.versions[text] = sha256
-
-        guide = types.ModuleType("spack.package")
-        for directive in (when, depends_on, variant, version):
-            setattr(guide, directive.__name__, directive)
-        guide.license = lambda text: None  # type: ignore[attr-defined]
-        guide.PythonPackage = type("PythonPackage", (), {})  # type: ignore[attr-defined]
-        modules = {"spack": types.ModuleType("spack"), "spack.package": guide}
-        with unittest.mock.patch.dict(sys.modules, modules):
-            made: dict[str, Any] = {}
-            exec(compile(path.read_text(), str(path), "exec"), made)
-        of_spack = "".join(word.capitalize() for word in self.name.split("-"))
-        self.package = made[of_spack]  # the name that Spack looks for
-
-
-RECIPES = {path.parent.name: Recipe(path) for path in sorted(SPACK.parents[1].glob("*/package.py"))}
-BUILTIN = json.loads(Path(__file__).with_name("spack_builtin.json").read_text())["packages"]
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_whatever_a_spack_recipe_asks_for_can_be_had(name: str) -> None:
-    """Of a recipe here, or of Spack's own as they were read: by name and by the least version."""
-    for spec in RECIPES[name].needs:
-        found = re.fullmatch(r"([a-z0-9-]+)(?:@([\d.]+):([\d.]+)?)?", spec)
-        assert found, spec
-        newest = max(RECIPES[found[1]].versions, key=Version) if found[1] in RECIPES else BUILTIN.get(found[1])
-        assert newest is not None, f"{spec}: Spack has none, and no recipe here makes it"
-        assert not found[2] or Version(found[2]) <= Version(newest), f"{spec}: the newest is {newest}"
-
-
-@pytest.mark.parametrize("name", sorted(set(RECIPES) - {"py-maple-hpc"}))
-def test_what_spack_fetches_is_what_pip_is_held_to(name: str) -> None:
-    """The version and the hash stand in daemon.lock, and so in the same place for both."""
-    lock = (ROOT / "packaging" / "setup" / "daemon.lock").read_text()
-    ((version, digest),) = RECIPES[name].versions.items()
-    block = re.search(r"(?m)^%s==%s .*(?:\n    --hash=\S+(?: .)?)*" % (name.removeprefix("py-"), version), lock)
-    assert block and digest in block[0] and version in RECIPES[name].package.pypi
 
 
 def test_easybuild_s_file_has_what_it_needs() -> None:
@@ -180,15 +101,6 @@ def test_easybuild_builds_it(modules: str, tmp_path: Path) -> None:
     assert os.access(front, os.X_OK)
 
 
-@pytest.mark.skipif(not shutil.which("spack"), reason="no spack on PATH; it is on no package registry of this project")
-def test_spack_reads_the_recipe_and_its_dependencies(tmp_path: Path) -> None:
-    """By its own audit, of a repository of this recipe alone."""
-    environ = {**os.environ, "HOME": str(tmp_path), "SPACK_USER_CONFIG_PATH": str(tmp_path)}
-    for words in (["repo", "add", str(SPACK.parents[2])], ["audit", "packages", "py-maple-hpc"]):
-        done = subprocess.run(["spack", *words], env=environ, capture_output=True, text=True, timeout=300, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
 class Play:
     """The role on this host: with an environment that is there, a prefix of the test's own, a sbatch of no use."""
 
@@ -216,7 +128,7 @@ class Play:
         }  # fmt: skip
         told = json.dumps({**self.variables, **variables})
         argv = [str(PLAYBOOK), "-i", "localhost,", str(self.folder / "play.yml"), "-e", told, *words]
-        done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=200)
+        done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=500)
         changed = re.search(r"changed=(\d+) .*failed=0", done.stdout)
         assert done.returncode == 0 and changed, done.stdout + done.stderr
         return int(changed[1]), done.stdout
@@ -239,6 +151,25 @@ def test_the_role_puts_it_there_changes_nothing_twice_and_takes_it_away(tmp_path
     assert play(maple_state="absent")[0] == 2 and not (play.bin / "sbatch").is_symlink()
     assert not (tmp_path / "opt" / "install.json").exists() and not (tmp_path / "zz-maple.sh").exists()
     assert play(maple_state="absent")[0] == 0
+
+
+@pytest.mark.skipif(not os.environ.get("MAPLE_TEST_WHOLE"), reason="make try-packages runs it: minutes")
+@pytest.mark.timeout(900)
+def test_the_role_makes_an_environment_of_the_wheel_and_changes_nothing_twice(tmp_path: Path) -> None:
+    """By hashes, where none is; the same wheel again is no change, and --check of either makes nothing."""
+    wheels = tmp_path / "wheels"
+    made = [sys.executable, "-m", "pip", "--quiet", "wheel", "--no-deps", "--no-build-isolation", "-w", str(wheels)]
+    subprocess.run([*made, str(ROOT)], check=True, capture_output=True, timeout=200)
+    (wheel,) = wheels.iterdir()
+    play = Play(tmp_path)
+    play.variables |= {
+        "maple_wheel": str(wheel), "maple_lock": str(ROOT / "packaging/setup/daemon.lock"),
+        "maple_venv": str(tmp_path / "opt/venv"), "maple_python": sys.executable,
+    }  # fmt: skip
+    assert play("--check")[0] and play.there() == set()
+    assert play()[0] and (tmp_path / "opt/venv/bin/maple-daemon").exists() and (play.bin / "sbatch").is_symlink()
+    assert play()[0] == 0 and play("--check")[0] == 0
+    assert play(maple_state="absent")[0] and not (play.bin / "sbatch").is_symlink()
 
 
 def test_a_site_that_is_not_said_is_asked_for(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from maple_submit_filter import __version__
 
 ROOT = Path(__file__).parents[2]
 PYTHONS = ("3.11", "3.12", "3.13")
-PLATFORMS = ("manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_28_x86_64")
 JOB = """\
 #!/bin/bash
 #SBATCH --nodes=2
@@ -79,11 +78,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wheelhouse(wheel: Path) -> Path:
     """The wheel, and for each Python here what it needs, by the hashes of daemon.lock."""
     folder = wheel.parent
-    platforms = [word for platform in PLATFORMS for word in ("--platform", platform)]
-    for version in filter(interpreter, PYTHONS):
-        kind = ["--python-version", version, "--implementation", "cp", *platforms]
-        named = ["--require-hashes", "--requirement", ROOT / "packaging/setup/daemon.lock"]
-        ran([*PIP, "download", "--only-binary", ":all:", "--dest", folder, *kind, *named])
+    ran([ROOT / "packaging/setup/wheelhouse.sh", folder, *filter(interpreter, PYTHONS)])
     return folder
 
 

@@ -1,5 +1,5 @@
 # ruff: noqa: F403, F405, SIM105  # as Spack wants it
-"""Maple for Spack: `spack repo add packaging/spack && spack install py-maple-hpc`, where the archive lies beside."""
+"""Maple for Spack: `spack install --no-checksum py-maple-hpc`, in the folder of the archive; docs/administration.md."""
 
 import os
 
@@ -17,7 +17,7 @@ class PyMapleHpc(PythonPackage):
     What is installed here is the environment; `maple admin install` puts Maple in front of sbatch or qsub from it.
     """
 
-    manual_download = True  # python -m build --sdist writes the archive; Spack looks for it in the working folder
+    manual_download = True  # made from a checkout, so without a checksum; Spack looks for it in the working folder
 
     license("Apache-2.0")
 
