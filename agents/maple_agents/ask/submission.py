@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence, Tuple
 
 from maple_submit_filter.answer.report import printable
+from maple_submit_filter.host.bounded_file import read_file
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
 from maple_submit_filter.types.submission import Submission, travels
 
@@ -52,6 +53,30 @@ def on_site(site_id: str, known_by: str) -> str:
     return printable(f"site: {site_id} ({known_by})")
 
 
+class Looked:
+    """Reads files, and remembers which were looked for below a folder and were there, or were not."""
+
+    def __init__(self, folder: bytes) -> None:
+        self.folder = folder.rstrip(b"/") + b"/"
+        self.found = False
+        self.missing: list[bytes] = []
+
+    def read(self, path: bytes) -> Optional[bytes]:
+        """Return what stands in a file, None where it may not or cannot be read."""
+        content = read_file(path)
+        if path.startswith(self.folder):
+            self.found = self.found or content is not None
+            if content is None:
+                self.missing.append(os.path.normpath(path)[len(self.folder) :])
+        return content
+
+    def would_find(self, other: bytes) -> bool:
+        """Return whether nothing of what was looked for lies in the folder, and some of it in the *other* one."""
+        if self.found or other.rstrip(b"/") + b"/" == self.folder:
+            return False
+        return any(os.path.isfile(os.path.join(other, name)) for name in self.missing)
+
+
 def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
     """Return what the engine decides of `sbatch WORDS… SCRIPT`, or qsub's, there; raises `Complaint` if it cannot.
 
@@ -60,9 +85,6 @@ def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
     the *words* stand those that follow the script; without it nobody knows what these will be.
     """
     from maple_submit_filter.answer.decision import decide
-    from maple_submit_filter.host.bounded_file import read_file
-
-    from .beside import Looked
 
     source = source_of(script)
     where = here_of(site_id, source)
