@@ -12,14 +12,12 @@ from typing import NamedTuple
 
 from ..base.slots import Missing
 from .language.lexemes import GPUS, NAMED, OPEN, RANKS, SAID, WEAK, Hit, Line, Reading
-from .language.vocabulary import pattern, texts
+from .language.vocabulary import either, pattern, texts
 
 _WORDS = texts("counts")
 _MORE_THAN = re.compile(
     r" (?:(?<!no )(?<!not )(?:more|less|fewer|greater|larger|over and above)(?: \w+)? than"
-    r"|(?:with|have|of) only half|another|every|node|gpu|rank|version|python|cuda|number|top"
-    r"|figure|room|step|stage|phase|level|chapter|section|table|part|layer|epoch|seed|id|index"
-    r"|#) $"
+    r"|(?:with|have|of) only half|%s) $" % either(_WORDS["before_no_count"])
 )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from .language.lexemes import NAMED, OPEN, SAID, WEAK, Line, Reading
-from .language.vocabulary import listed, texts
+from .language.vocabulary import either, listed, texts
 from .language.words import NAME, WORD, Token
 
 _WORDS = texts("places")
@@ -150,15 +150,14 @@ def _shaped(value: str, key: str, ends: bool, is_told: bool) -> bool:
 
 
 _WELL_KNOWN = listed(_WORDS["well_known"])
+_BEHIND_A_NAME = either(_WORDS["behind_a_name"])
 
 
 def _ends(text: str, end: int) -> bool:
     """Tell whether the clause ends behind a name, or goes on with a word that cannot belong to it."""
     return bool(
         re.match(
-            r"[\"'`*)\]>]*(?:\s*$|\s*[,.;:!?)\n]|\s+(?:and|on|with|for|using|in|at|please"
-            r"|to|under|qos|partition|queue|account|walltime|\d|from|is|via|but|over|by|as"
-            r"|then|so|pls|thanks|across|walltime|time|project|if|because|run|train|-|§|[/|]|acct|nodes?|gpus?)(?![\w-]))",
+            r"[\"'`*)\]>]*(?:\s*$|\s*[,.;:!?)\n]|\s+(?:%s)(?![\w-]))" % _BEHIND_A_NAME,
             text[end : end + 60],
             re.I,
         )
@@ -231,11 +230,9 @@ def _charged(line: Line, text: str, at: int) -> Iterator[Reading]:
         yield Reading("account", direct.group("value"), line.words[at].start, direct.end("value"))
         return
     match = re.compile(
-        r"(?:[ \t]+(?:it|this|that|the|job|hours|time|run|everything|all|against|to|on|under"
-        r"|should|go|goes|be|me|us|account|project|allocation|my|our|is|for|number|code|cost"
-        r"|costs|them)){0,8}?[ \t]+(?:to|against|under|on|from|account|project|allocation)(?:[ "
+        r"(?:[ \t]+(?:%s)){0,8}?[ \t]+(?:to|against|under|on|from|account|project|allocation)(?:[ "
         r"\t]+(?:the|my|our|account|project|allocation|number|code)(?![\w.-])){0,4}[ \t]*:?[ \t]*(?:[\"'`]?)"
-        r"(?P<value>[\w][\w.-]*\w)",
+        r"(?P<value>[\w][\w.-]*\w)" % either(_WORDS["behind_charge"]),
         re.I,
     ).match(text, line.words[at].end)
     if match and match.group("value").lower() not in _STOP | _COMMON_BEFORE:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..base.slots import Missing
 from .language.lexemes import NAMED, SAID, WEAK, Line, Reading
-from .language.vocabulary import listed, texts
+from .language.vocabulary import either, listed, texts
 from .language.words import spelt
 
 # Patterns that are compiled when they are first needed: a request needs few of them.
@@ -137,6 +137,7 @@ _ENV_AT = Late(
 _NOT_A_NAME = listed(_WORDS["not_a_name"])
 SOFTWARE = listed(_WORDS["software"])
 _NO_MODULE = listed(_WORDS["no_module"])
+_BEHIND_ARRAY = either(_WORDS["behind_array"])
 _ARRAY_WORDS = re.compile(r"\barray\b", re.I)
 _RANGE = r"\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?(?:,\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?)*(?:%\d{1,5})?"
 
@@ -336,11 +337,10 @@ def _arrays_said(line: Line, text: str) -> Iterator[Reading]:
     for match in line.find(r"array"):
         word = line.words[match.first]
         behind = re.compile(
-            r"[\"'*]*(?:[ \t]+(?:job|jobs|task|tasks|of|with|indices|index|range|from|ids"
-            r"|over|for|size|elements?|,|-|=|:|is))*[ \t]*[:=,]?[ \t]*(?:ind(?:ices|ex)|ids?|range)?[ \t]"
+            r"[\"'*]*(?:[ \t]+(?:%s))*[ \t]*[:=,]?[ \t]*(?:ind(?:ices|ex)|ids?|range)?[ \t]"
             r"*[:=]?[ \t]*\(?(?P<range>%s)(?P<to>[ "
             r"\t]*(?:to|until|till|through|\.\.\.?|–|a|bis|à)[ \t]*\d+)?\)?"
-            r"(?![\w.:]|[ \t]*-?(?:hours?|hrs?|h|min|days?|nodes?|gpus?)\b)" % _RANGE,
+            r"(?![\w.:]|[ \t]*-?(?:hours?|hrs?|h|min|days?|nodes?|gpus?)\b)" % (_BEHIND_ARRAY, _RANGE),
             re.I,
         ).match(text, word.end)
         ahead = re.compile(

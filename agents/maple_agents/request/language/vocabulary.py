@@ -23,6 +23,11 @@ def listed(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def either(text: str) -> str:
+    """Return a pattern of any of the words of *text*, which may be patterns themselves, tried in their order."""
+    return "|".join(text.split())
+
+
 def table(text: str) -> dict[str, str]:
     """Return what each phrase means. A line of *text* is a meaning, a colon, and its phrases between commas."""
     meanings: dict[str, str] = {}
