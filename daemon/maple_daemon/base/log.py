@@ -23,11 +23,15 @@ def configure(form: str) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+    _configured[:] = [structlog.get_logger()]
+
+
+_configured: list[Any] = []  # what is made anew for each line costs more than the line
 
 
 def log() -> Any:
     """Return the log."""
-    return structlog.get_logger()
+    return _configured[0] if _configured else structlog.get_logger()
 
 
 def cause(error: BaseException) -> str:

@@ -86,17 +86,16 @@ class Server:
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: Peer) -> str:
         """Answer one request, then take what a helper may have learnt of it."""
-        async with asyncio.timeout(READ_SECONDS):
-            head = await reader.readexactly(8)
-        if self.questions is not None and head[:4] in queries.KINDS:
-            return await self._question(reader, writer, head, peer)
-        if head == identity.ASK + bytes(4):
-            return await self._sent(writer, identity.answer(self._handler.in_force))
-        size = frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST)
-        self._limits.spend(peer.uid, size)
-        with self._limits.holding(size, peer.uid):
-            async with asyncio.timeout(READ_SECONDS):
-                frame = head + await reader.readexactly(size)
+        with contextlib.ExitStack() as held:
+            async with asyncio.timeout(READ_SECONDS):  # one of them: each costs as much as what it waits for
+                head = await reader.readexactly(8)
+                if head[:4] == frames.REQUEST:
+                    size = frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST)
+                    self._limits.spend(peer.uid, size)
+                    held.enter_context(self._limits.holding(size, peer.uid))
+                    frame = head + await reader.readexactly(size)
+            if head[:4] != frames.REQUEST:
+                return await self._other(reader, writer, head, peer)
             request = frames.unpack_request(frame)
             handled = await self._handler.answer(request, frame, peer)
             del frame
@@ -106,9 +105,7 @@ class Server:
         taught, reply = b"", frames.pack_reply(handled.reply)
         try:
             self._handler.heard(request, peer, handled)  # whoever has an answer is remembered to have asked
-            writer.write(reply)
-            async with asyncio.timeout(SEND_SECONDS):
-                await writer.drain()
+            await _send(writer, reply)
             with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
                 taught = await self._learn(reader, request.nonce, peer.uid, handled)
         finally:
@@ -116,6 +113,14 @@ class Server:
         if taught:
             self._count("learnt")
         return handled.how
+
+    async def _other(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: bytes, peer: Peer) -> str:
+        """Answer what is no submission. Raises `FrameError`."""
+        if self.questions is not None and head[:4] in queries.KINDS:
+            return await self._question(reader, writer, head, peer)
+        if head == identity.ASK + bytes(4):
+            return await self._sent(writer, identity.answer(self._handler.in_force))
+        raise frames.FrameError("not a frame of ours")
 
     async def _question(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: bytes, peer: Peer
@@ -131,9 +136,7 @@ class Server:
         return await self._sent(writer, answer)
 
     async def _sent(self, writer: asyncio.StreamWriter, answer: bytes) -> str:
-        writer.write(answer)
-        async with asyncio.timeout(SEND_SECONDS):
-            await writer.drain()
+        await _send(writer, answer)
         return "question"
 
     async def _learn(self, reader: asyncio.StreamReader, nonce: bytes, uid: int, handled: Handled) -> bytes:
@@ -150,6 +153,14 @@ class Server:
         except TimeoutError:
             return b""
         return data if about == nonce and self._handler.learn(handled.key, uid, data) else b""
+
+
+async def _send(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """Send all of it in time; what the kernel takes at once is waited for by nobody."""
+    writer.write(data)
+    if writer.transport.is_closing() or writer.transport.get_write_buffer_size():
+        async with asyncio.timeout(SEND_SECONDS):
+            await writer.drain()
 
 
 # Accepts connections a few at a time, so that those who are served already wait for no crowd at the door.

@@ -92,8 +92,7 @@ def ended(row: Sequence[Any]) -> Outcome | None:
     return made if made is None or made.ended else made._replace(ended=float(row[1]), started=None)
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+_json = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
 
 
 class Change(NamedTuple):

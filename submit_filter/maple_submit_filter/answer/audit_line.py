@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from typing import NamedTuple, Optional, Tuple
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 
 class AuditLine(NamedTuple):
@@ -73,6 +73,15 @@ def sha256(data: bytes) -> str:
 
     `hashlib` loads OpenSSL for it, which takes longer than to play a script through; Python brings the same function.
     """
+    _function[:] = _function or [_found()]  # a module that is not there is looked for in every folder, each time
+    digest: str = _function[0](data).hexdigest()
+    return digest
+
+
+_function: List[Callable[[bytes], Any]] = []
+
+
+def _found() -> Callable[[bytes], Any]:
     try:
         from _sha2 import sha256 as function  # type: ignore[import-not-found]  # 3.12
     except ImportError:
@@ -80,5 +89,5 @@ def sha256(data: bytes) -> str:
             from _sha256 import sha256 as function  # type: ignore[import-not-found]
         except ImportError:  # built without
             from hashlib import sha256 as function
-    digest: str = function(data).hexdigest()
-    return digest
+    found: Callable[[bytes], Any] = function
+    return found

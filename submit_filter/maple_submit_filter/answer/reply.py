@@ -117,7 +117,7 @@ def answered(
         failed = earlier.job_that_failed(change)
         if failed:
             lines = _taken_back(submission, made, failed) if request.terminal else b""
-            return reply._replace(say=lines, audit=_audit(request, site, "taken-back", mode, _codes(made), b""))
+            return reply._replace(say=lines, audit=_audit(request, site, "taken-back", mode, _codes(made)))
         ran = earlier.job_that_ran(change, decision) if made is offered else ""
         if ran:
             lines = _as_in(submission, made, ran) if request.terminal else b""
@@ -127,16 +127,22 @@ def answered(
         from .terminal import Report, message
 
         asks = request.may_ask and bool(offered) and for_rules(policy, mode, _codes(offered)) == "repair"
-        reply = reply._replace(say=message(Report(submission, decision, findings, mode, makes, anew, asks)))
+        verbose = b"verbose" in submission.environment.get(b"MAPLE", b"").split(b",")
+        says = once(
+            "says %s %d%d%d" % (mode, makes, asks, verbose),
+            lambda: message(Report(submission, decision, findings, mode, makes, anew, asks)),
+        )
+        reply = reply._replace(say=says)
     if repaired and makes:
         reply = reply._replace(change=_change(request, site, submission, repaired, "repaired", mode, once))
     elif decision.repaired:
         held = "rule-mode" if mode == "repair" and repaired else "would-repair"
-        reply = reply._replace(audit=_audit(request, site, held, mode, codes, _new(decision.repaired)))
+        change = once("hash held", lambda: _change_hash(request, decision.repaired))
+        reply = reply._replace(audit=_audit(request, site, held, mode, codes, change))
     elif findings:
-        reply = reply._replace(audit=_audit(request, site, "findings", mode, codes, b""))
+        reply = reply._replace(audit=_audit(request, site, "findings", mode, codes))
     elif decision.verdict == "unread":
-        reply = reply._replace(audit=_audit(request, site, "unread", mode, (), b""))
+        reply = reply._replace(audit=_audit(request, site, "unread", mode, ()))
     if offered and request.may_ask and for_rules(policy, mode, _codes(offered)) == "repair":
         offer = _change(request, site, submission, offered, "accepted", mode, once)
         reply = reply._replace(offer=offer, question=question(submission, offered))
@@ -252,8 +258,13 @@ def _codes_of(findings: Iterable[Finding]) -> Tuple[str, ...]:
     return tuple(dict.fromkeys(finding.code for finding in findings))
 
 
-def _new(rewritten: Rewritten) -> bytes:
-    return (rewritten.script or b"") + b"\0" + b"\0".join(rewritten.argv)
+def _change_hash(request: Request, rewritten: Optional[Rewritten]) -> str:
+    """Return the hash of old and new together, as audit lines have it."""
+    from .audit_line import sha256
+
+    if rewritten is None:
+        return ""
+    return sha256(request.hash + (rewritten.script or b"") + b"\0" + b"\0".join(rewritten.argv))[:16]
 
 
 def _change(
@@ -269,7 +280,7 @@ def _change(
         argv = _rewrap(request, argv, beside(unwrapped(script) or b""))
         script = None
     same = tuple(argv) == submission.argv
-    audit = _audit(request, site, verdict, mode, codes, _new(made))
+    audit = _audit(request, site, verdict, mode, codes, once("hash " + verdict, lambda: _change_hash(request, made)))
     return Change(script, None if same else tuple(argv), audit)
 
 
@@ -297,10 +308,9 @@ def record_id(request: Request) -> str:
     return request.nonce[:8].hex()
 
 
-def _audit(request: Request, site: Site, verdict: str, mode: str, codes: Sequence[str], new: bytes) -> bytes:
-    from .audit_line import AuditLine, audit_line, host, now, sha256
+def _audit(request: Request, site: Site, verdict: str, mode: str, codes: Sequence[str], change: str = "") -> bytes:
+    from .audit_line import AuditLine, audit_line, host, now
 
-    change = sha256(request.hash + new)[:16] if new else ""
     uid, came = request.submission.uid, request.submission.came
     job = request.hash.hex()
     line = AuditLine(
