@@ -10,7 +10,7 @@ from typing import NamedTuple
 from maple_submit_filter.rules.program_text import is_rank
 from maple_submit_filter.types.launch_plan import LaunchPlan, Step
 
-from . import mpi_order, placement, sizes
+from . import mpi_order, placement, size_files, sizes
 from .crossings import Finding, Job, too_large
 from .groups import TENSOR, Mesh
 from .node import flaws, network_settings, resources
@@ -18,8 +18,9 @@ from .node.flaws import Flaw
 from .node.network_settings import Use
 from .node.resources import NodeTasks
 from .placement import Placement, Unplaced
+from .size_files import Reads
 from .sizes import Sizes
-from .topology import SHARED, Hardware, Machine
+from .topology import SHARED, Hardware, Machine, Network
 
 # What is said of racks whose GPUs are joined by direct links beyond a node.
 _RACK = re.compile(rb"MNNVL|\bIMEX\b|NVL\d{2,3}|\bGB[23]00|\bgb[23]00|--segment|NCCL_NVLS_ENABLE=1|nvidia-imex")
@@ -37,14 +38,20 @@ class Judged(NamedTuple):
     sizes: Sizes | None = None
 
 
-def judged(plan: LaunchPlan, source: bytes, machine: Machine, likely: LaunchPlan | None = None) -> tuple[Judged, ...]:
-    """Return what is to be said of each launch line of a job.
+def judged(
+    plan: LaunchPlan,
+    source: bytes,
+    machine: Machine,
+    likely: LaunchPlan | None = None,
+    read: Reads = size_files.nothing,
+) -> tuple[Judged, ...]:
+    """Return what is to be said of each launch line of a job. *read*: a file beside the script.
 
     *likely*: the plan in which nothing that is unread changes anything; it counts for lines that are not known else.
     """
-    lines = [_step(step, plan, source, machine) for step in plan.steps if step.links]
+    lines = [_step(step, plan, source, machine, read) for step in plan.steps if step.links]
     known = {line.line for line in lines if line.findings or line.placed is not None and line.sizes is not None}
-    others = [_step(step, likely, source, machine) for step in likely.steps if step.links] if likely is not None else []
+    others = [_step(step, likely, source, machine, read) for step in likely.steps if step.links] if likely else []
     more = {line.line: _as_likely(line, likely) for line in others if line.findings and line.line not in known}
     lines = [more.pop(line.line, line) for line in lines]
     return tuple(sorted([*lines, *more.values()], key=lambda line: line.line))
@@ -57,14 +64,17 @@ def _as_likely(line: Judged, plan: LaunchPlan | None) -> Judged:
     return line._replace(findings=tuple(finding._replace(doubt=why) for finding in line.findings))
 
 
-def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine) -> Judged:
-    division, placed = sizes.read(step.program), placement.placement(step, b"RANK" in plan.assigned, plan.presumes)
+def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine, read: Reads) -> Judged:
+    division = sizes.read(step.program, size_files.of_step(step, plan, source, read))
+    placed = placement.placement(step, b"RANK" in plan.assigned, plan.presumes)
+    placed = placement.by_host_file(step, plan) or placed
     method = mpi_order.method(plan, source)
     placed = mpi_order.renumbered(step, placed, method)
     joined = _joined(machine, source)
     hardware = machine.hardware
     if isinstance(placed, Unplaced):
         wide = tuple(too_large(step, division, plan, hardware)) if division is not None and not joined else ()
+        wide = wide or tuple(_in_any_order(step, placed, division, machine, joined))
         others = (*_of_resources(step, plan, source, hardware), *_of_settings(step, plan, source, hardware))
         return Judged(step.line, None, None, None, wide + others, _why(placed, division), division)
     world = len(placed.seats)
@@ -76,6 +86,23 @@ def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine) -> Judg
         *_of_settings(step, plan, source, hardware, _together(mesh, placed) if mesh is not None else 1),
     ]
     return Judged(step.line, placed, mesh, experts, tuple(findings), sizes=division)
+
+
+def _in_any_order(
+    step: Step, placed: Unplaced, division: Sizes | None, machine: Machine, joined: bool
+) -> Iterator[Finding]:
+    """Yield groups that cross nodes at a rendezvous, where each agent's ranks follow each other.
+
+    Which node comes first is open there, and changes nothing of which ranks share one.
+    """
+    if not placed.static or division is None or not placement.starts_ranks(step):
+        return
+    group = step.groups[0]
+    if group.nodes and group.ranks_per_node and group.world_size == group.nodes * group.ranks_per_node:
+        met = placement.block(group.nodes, group.ranks_per_node)
+        world = len(met.seats)
+        alone = machine._replace(network=Network())
+        yield from Job(step, met, alone, division, division.dense(world), division.experts(world), joined).findings()
 
 
 def _joined(machine: Machine, source: bytes) -> bool:

@@ -79,7 +79,7 @@ def too_large(step: Step, division: Sizes, plan: LaunchPlan, hardware: Hardware)
         room = min(filter(None, (gpus, step.groups[0].ranks_per_node)), default=None)
     elif division.framework in sizes.WHOLE_NODE and not step.maybe and not step.unknown:
         each = division.ranks // step.nodes if division.ranks and step.nodes else None
-        room = gpus or plan.allocation.gpus_per_node or each  # a process drives all GPUs of its node
+        room = gpus or plan.allocation.gpus_per_node or each or _of_ray(plan)  # a process drives all GPUs of its node
     else:
         return
     for name in (TENSOR, EXPERT):
@@ -90,6 +90,13 @@ def too_large(step: Step, division: Sizes, plan: LaunchPlan, hardware: Hardware)
         cause = f"a node has {_gpus(room)}" if room == gpus or not gpus else f"{room} ranks run on a node"
         yield Finding("groups", step.line, says, cause, _fitting(size, room))
         return
+
+
+def _of_ray(plan: LaunchPlan) -> int | None:
+    """Return how many GPUs each node of Ray is told to have, None where they differ or none is told."""
+    started = [step.program for step in plan.steps if step.program[:2] == (b"ray", b"start")]
+    counts = {word.rpartition(b"=")[2] for words in started for word in words if word.startswith(b"--num-gpus=")}
+    return int(counts.pop()) if len(counts) == 1 and max(counts).isdigit() else None
 
 
 def _gpus(count: int) -> str:
@@ -115,6 +122,9 @@ def _of_groups(job: Job, mesh: Mesh) -> Iterator[Finding]:
             cause, cure = job.dealt or _distribution(job.step), f"{_blocks(job.step)} keeps it on one"
             cure = "without it ranks fill the nodes" if job.dealt else cure
             yield Finding("groups", job.step.line, says, cause, cure, job.ratio(best))
+            return
+        if not job.joined and name == TENSOR and _is_outer(job, of):
+            yield _outer(job, of, says)
             return
         if not job.joined and (name == TENSOR or name == EXPERT and job.said.few_experts(job.placed.per_node or 0)):
             yield _too_wide(job, of, says, name)
@@ -152,6 +162,22 @@ def _too_wide(job: Job, of: Mesh, says: str, name: str) -> Finding:
     ratio = job.ratio(job.placed, mesh=other) if other is not None else None
     cure = f"{fits} parts stay on a node, with a pipeline of {pipeline}"
     return Finding("groups", job.step.line, says, cause, cure, ratio)
+
+
+def _is_outer(job: Job, of: Mesh) -> bool:
+    """Return whether a tensor axis that fits on a node has other axes inside."""
+    size, each = of.size(TENSOR), job.placed.per_node or 0
+    inner = [axis for axis in of.axes if axis.size > 1]
+    return bool(each) and each % size == 0 and bool(inner) and inner[0].name != TENSOR
+
+
+def _outer(job: Job, of: Mesh, says: str) -> Finding:
+    """Return that the tensor axis is not the innermost one."""
+    inner = Mesh(tuple(sorted(of.axes, key=lambda axis: axis.name != TENSOR)))
+    order = ", ".join(axis.name for axis in reversed(of.axes) if axis.size > 1)
+    ratio = job.ratio(job.placed, mesh=inner)
+    return Finding("groups", job.step.line, says, f"the mesh ({order}), whose last dimension runs fastest",
+                   f"{TENSOR} as the last dimension stays on a node", ratio)  # fmt: skip
 
 
 def _mixed(job: Job, mesh: Mesh, best: Placement | None) -> Finding | None:

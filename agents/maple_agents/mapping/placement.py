@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import NamedTuple
 
 from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.rules.program_text import is_rank
-from maple_submit_filter.types.launch_plan import Group, Process, Step
+from maple_submit_filter.types.launch_plan import Group, LaunchPlan, Process, Step
+from maple_submit_filter.types.text import NUL
 
 
 class Seat(NamedTuple):
@@ -68,6 +70,29 @@ def placement(step: Step, renumbered: bool = False, presumed: bool = False) -> P
         group = group._replace(processes=_in_container(group.processes))
     seats = _listed(group.processes) if group.complete else _extended(step, group)
     return seats if seats is not None else Unplaced("which rank runs on which node is not known")
+
+
+_HOST = re.compile(rb"\0(?:host|name):(\d+)\0\Z")
+
+
+def by_host_file(step: Step, plan: LaunchPlan) -> Placement | None:
+    """Return the ranks of `srun -m arbitrary`, each on the host of its line in a file that the script writes.
+
+    None where it is no such step, or the hosts of its lines are not known.
+    """
+    dealt = step.links[0].option("distribution") if step.links and step.links[0].name == "srun" else None
+    arbitrary = dealt is not None and dealt.value is not None and dealt.value.raw.startswith(b"arbitrary")
+    if not arbitrary or b"SLURM_HOSTFILE" not in plan.assigned or step.maybe or step.unknown:
+        return None
+    listed = [[_HOST.match(line.strip()) for line in text.split(b"\n") if line.strip()] for name, text in
+              plan.written.items() if NUL not in name[:1]]  # fmt: skip
+    nodes = [[int(match[1]) for match in file if match] for file in listed if file and all(file)]
+    many = [file for file in nodes if len(file) > len(set(file)) > 1]
+    if len(many) != 1 or not is_rank(step._replace(tasks_per_node=2)):
+        return None
+    asked = step.links[0].option("ntasks")
+    count = asked.value.raw if asked is not None and asked.value is not None else b"%d" % len(many[0])
+    return on(many[0]) if count == b"%d" % len(many[0]) else None
 
 
 def behind_wrapper(step: Step) -> bool:

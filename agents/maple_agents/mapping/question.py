@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
+from ..admission.user_files import content
 from ..ask.schedulers.slurm.jobs import expand
 from ..ask.sites import path
 from ..ask.sites.files import parse
@@ -14,6 +16,7 @@ from . import offers, topology
 from .check import Judged, judged
 from .crossings import Finding
 from .offers import Offer
+from .size_files import Reads
 from .topology import Hardware, Machine, Network
 
 
@@ -94,7 +97,16 @@ def answer(asked: Answer, files: MachineFiles = NOTHING) -> tuple[Judged, ...]:
     if plan is None:
         return ()
     likely = likely_plan(asked.submission, asked.site) if plan.presumable else None
-    return judged(plan, source, machine(asked, files), likely)
+    return judged(plan, source, machine(asked, files), likely, beside(asked.submission.cwd))
+
+
+def beside(folder: bytes) -> Reads:
+    """Return what reads a small file by its name, relative to a folder."""
+
+    def read(name: bytes) -> bytes | None:
+        return content(os.path.join(os.fsdecode(folder), os.fsdecode(name)))
+
+    return read
 
 
 def offered(asked: Answer, lines: Sequence[Judged], files: MachineFiles = NOTHING) -> dict[Finding, Offer]:

@@ -67,6 +67,7 @@ def plan(
         _presumable(scene, shell),
         scene.strangers or scene.hidden,
         _leads(shell, scene, site),
+        {name: text.raw for name, text in scene.files.items() if text is not None},
     )
 
 

@@ -16,6 +16,7 @@ from maple_agents.ask.sites.files import parse
 from maple_agents.mapping import topology
 from maple_agents.mapping.check import Judged, judged
 from maple_agents.mapping.crossings import Finding
+from maple_agents.mapping.question import beside
 from maple_agents.mapping.topology import Machine, Network
 from maple_submit_filter.answer.decision import Decision, decide, likely_plan
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
@@ -76,7 +77,8 @@ def lines(decision: Decision, asked: Submission, here: Site, case: Case | None =
 
         network = topology.network_of(case.topology, hosts(case.hosts))
     likely = likely_plan(asked, here) if decision.plan.presumable else None
-    return judged(decision.plan, asked.script or b"", Machine(_hardware(decision, here), network), likely)
+    machine = Machine(_hardware(decision, here), network)
+    return judged(decision.plan, asked.script or b"", machine, likely, beside(asked.cwd))
 
 
 def _hardware(decision: Decision, here: Site) -> topology.Hardware:

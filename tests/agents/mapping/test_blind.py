@@ -10,9 +10,9 @@ from tests.agents.mapping import blind
 FOUND = {
     "2026-11-27": 16,
     "2026-11-27-fifth": 18,
-    "2026-11-27-fourth": 12,
+    "2026-11-27-fourth": 13,
     "2026-11-27-opened": 30,
-    "2026-11-27-sixth": 12,
+    "2026-11-27-sixth": 18,
 }
 
 

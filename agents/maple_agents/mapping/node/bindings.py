@@ -136,6 +136,8 @@ def _by_pins(of: Tasks, hardware: Hardware) -> Binding | None:
 def _of_domains(domains: Sequence[Cpus], of: Tasks, hardware: Hardware) -> Binding:
     """Return the cores of each task's NUMA domains; their numbers alone where the cores are not known."""
     numbers = [domains[task % len(domains)] for task in range(of.number)]
+    if not hardware.numa and (hardware.sockets or 0) > 1 and set(numbers) == {Cpus((0,))}:
+        return Binding((hardware.of_sockets()[0],) * of.number, "", True, wide=True)  # domain 0 is part of socket 0
     if not hardware.numa or any(max(entry, default=0) >= len(hardware.numa) for entry in numbers):
         return Binding(tuple(numbers), "", True, wide=True, domains=True)
     return Binding(
