@@ -45,8 +45,8 @@ EXIT = {"clean": 0, "unread": 2}  # all else: 1
 @click.option(
     "--site",
     "site_id",
-    metavar="ID",
-    shell_complete=completion.sites,
+    metavar="ID|FILE",
+    shell_complete=completion.site_or_file,
     help="Check for this site, not for the one we are on.",
 )
 @click.option("--plan", "with_plan", is_flag=True, help="Draw the processes that would start, too.")

@@ -94,7 +94,7 @@ class Answer(TypedDict):
 @click.command()
 @click.argument("script", metavar="SCRIPT", shell_complete=completion.files)
 @click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED)
-@click.option("--site", "site_id", metavar="ID", shell_complete=completion.sites,
+@click.option("--site", "site_id", metavar="ID|FILE", shell_complete=completion.site_or_file,
               help="Read the script for this site, not for the one we are on.")  # fmt: skip
 @click.option("--sacct", "accounting_file", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
               help="Take the runs from output of sacct --parsable2 in a file; nobody is asked.")  # fmt: skip

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _OPTIONS = (
     click.argument("script", metavar="SCRIPT|-", shell_complete=completion.files),
     click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED),
-    click.option("--site", "site_id", metavar="ID", shell_complete=completion.sites,
+    click.option("--site", "site_id", metavar="ID|FILE", shell_complete=completion.site_or_file,
                  help="Judge for this site, not for the one we are on."),
     click.option("--topology", metavar="FILE", default="", shell_complete=completion.files,
                  help="What scontrol show topology prints, or topology.conf or topology.yaml, as Topograph has them."),

@@ -30,8 +30,8 @@ MOST_STEPS = 40
 @click.option(
     "--site",
     "site_id",
-    metavar="ID",
-    shell_complete=completion.sites,
+    metavar="ID|FILE",
+    shell_complete=completion.site_or_file,
     help="Plan for this site, not for the one we are on.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON, with every process.")

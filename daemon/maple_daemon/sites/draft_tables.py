@@ -244,6 +244,8 @@ def _unknown(system: System, kinds: Sequence[Kind]) -> Iterator[str]:
             yield "node.%s.gpus: the scheduler does not tell" % kind.name
         elif not kind.sure:
             yield "node.%s: whose GPUs these are, and devices where a card counts as several" % kind.name
+    if any(kind.gpus and kind.sure and not kind.vendor for kind in kinds):
+        yield "gpu_vendors: whose the GPUs are, nvidia, amd or intel"
     served = {name for node in system.nodes for name in node.places}
     empty = [place.name for place in system.places if place.selector != "qos" and place.name not in served]
     if empty:

@@ -23,14 +23,37 @@ FOLDER = "site_configs"
 _DETECTION = re.compile(rb"^\[\[?detection.*?(?=^\[(?!\[?detection)|\Z)", re.MULTILINE | re.DOTALL)
 
 
+_DRAFTS: dict[str, str] = {}  # id: the file that was named in its place
+
+
+def named(site: str) -> str:
+    """Return the id of a site that is said by its id, or by the path of its file (`.toml`).
+
+    A file stands for its id from then on, in this process: a draft is tried before it is put in force. Raises
+    `Complaint` where there is no such file.
+    """
+    if not site.endswith(".toml"):
+        return site
+    if not os.path.isfile(site):
+        from ...base.complaint import Complaint
+
+        raise Complaint("%s: there is no such file" % site, "name a site file, or an id of maple site list")
+    site_id = os.path.basename(site)[:-5]
+    _DRAFTS[site_id] = os.path.abspath(site)
+    return site_id
+
+
 def ids() -> list[str]:
     """Return the ids of all sites that have a file, sorted; the annotated example is none."""
     names = {name[:-5] for folder in places.folders(FOLDER) for name in os.listdir(folder) if name.endswith(".toml")}
-    return sorted(names - {"example"})
+    drafts = {site_id for site_id, file in _DRAFTS.items() if os.path.isfile(file)}
+    return sorted((names | drafts) - {"example"})
 
 
 def path(site_id: str) -> str:
     """Return the path of a site's file. Raises `ValueError` with one line when there is none."""
+    if site_id in _DRAFTS:
+        return _DRAFTS[site_id]
     file = places.find(FOLDER, "%s.toml" % site_id) if site_id.replace("-", "").isalnum() else None
     if file is None:
         from ...base.near_names import meant  # only where somebody mistyped

@@ -33,12 +33,14 @@ class Here(NamedTuple):
 
 
 def here(wanted: Optional[str], generic: str, environ: Mapping[str, str] = os.environ, hostname: str = "") -> Here:
-    """Return the site that commands are about. *wanted*: on the command line. *generic*: where nothing tells.
+    """Return the site that commands are about. *wanted*: on the command line, an id or a site file.
 
-    *hostname*: this machine's, "" for what it calls itself.
+    *generic*: where nothing tells. *hostname*: this machine's, "" for what it calls itself.
     """
     if wanted:
-        return Here(wanted, SAID, "--site")
+        from . import named
+
+        return Here(named(wanted), SAID, "--site")
     order = ("qsub", "sbatch") if generic.endswith("pbs") else ("sbatch", "qsub")
     front = installed(order, environ)
     if front is not None:

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 @completion.log_files
 @click.option("--script", metavar="FILE", shell_complete=completion.files, help="The batch script that was submitted.")
 @click.option(
-    "--site", "site_id", metavar="ID", shell_complete=completion.sites, help="The site it ran on, if not this one."
+    "--site",
+    "site_id",
+    metavar="ID|FILE",
+    shell_complete=completion.site_or_file,
+    help="The site it ran on, if not this one.",
 )
 @click.option(
     "--state",

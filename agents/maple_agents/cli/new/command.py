@@ -52,8 +52,8 @@ def _is_request(word: str, own: Tuple[str, ...]) -> bool:
 @click.option(
     "--site",
     "site_id",
-    metavar="ID",
-    shell_complete=completion.sites,
+    metavar="ID|FILE",
+    shell_complete=completion.site_or_file,
     help="Write for this site instead of the current one.",
 )
 @click.option(

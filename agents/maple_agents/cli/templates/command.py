@@ -15,7 +15,7 @@ from .. import completion
 from ..groups import Group
 
 _SITE = click.option(
-    "--site", "site_id", metavar="ID", shell_complete=completion.sites, help="What there is for this site."
+    "--site", "site_id", metavar="ID|FILE", shell_complete=completion.site_or_file, help="What there is for this site."
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON; its shape is stable.")
 
@@ -60,9 +60,10 @@ def list_(site_id: Optional[str], as_json: bool) -> None:
       maple templates list
       maple templates list --site alcf-aurora --json
     """
+    from ...ask.sites import named
     from . import pages as template_lists
 
-    made = template_lists.list_of_site(site_id) if site_id else template_lists.list_of_all()
+    made = template_lists.list_of_site(named(site_id)) if site_id else template_lists.list_of_all()
     if as_json:
         json_output.echo(made)
     else:
@@ -87,9 +88,10 @@ def show(name: str, site_id: Optional[str], as_json: bool) -> None:
       maple templates show nersc-perlmutter
       maple templates show Llama-3.1-8B
     """
+    from ...ask.sites import named
     from . import pages as template_pages
 
-    made = template_pages.page(name, site_id)
+    made = template_pages.page(name, named(site_id) if site_id else None)
     if as_json:
         json_output.echo(made.data, ascii_only=False)
     else:
@@ -97,10 +99,10 @@ def show(name: str, site_id: Optional[str], as_json: bool) -> None:
 
 
 @templates.command()
-@click.argument("site_id", metavar="SITE", shell_complete=completion.sites)
+@click.argument("site_id", metavar="SITE|FILE", shell_complete=completion.site_or_file)
 @_clear
 def draft(site_id: str) -> None:
-    """Print a first environment part for SITE, made from its site file: modules, variables, demands.
+    """Print a first environment part for a site, made from its site file: modules, variables, demands.
 
     Look at every line, then keep it in /etc/maple/templates/environment/SITE.toml.
 
@@ -109,10 +111,11 @@ def draft(site_id: str) -> None:
       maple templates draft ncsa-delta > \\
         /etc/maple/templates/environment/ncsa-delta.toml
     """
+    from maple_agents.ask.sites import named
     from maple_agents.templates.environments import described
     from maple_agents.templates.environments import draft as drafted
 
-    click.echo(drafted(described(site_id)), nl=False)
+    click.echo(drafted(described(named(site_id))), nl=False)
 
 
 @templates.command()

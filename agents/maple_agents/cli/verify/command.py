@@ -51,8 +51,8 @@ class Options(NamedTuple):
 @click.option(
     "--site",
     "site_id",
-    metavar="ID",
-    shell_complete=completion.sites,
+    metavar="ID|FILE",
+    shell_complete=completion.site_or_file,
     help="The site we are on, where Maple does not find out by itself.",
 )
 @click.option("--template", "name", metavar="NAME", shell_complete=completion.launches,

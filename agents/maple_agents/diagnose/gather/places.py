@@ -43,7 +43,8 @@ def site_for(facts: JobFacts, site_id: str | None) -> Known:
             raise Complaint("--site %s: jobs there are %s's" % (site_id, known.site.scheduler.capitalize()),
                             "this one is %s's" % facts.scheduler.capitalize())  # fmt: skip
         return known
-    for recorded in dict.fromkeys((facts.site or None, None)):
+    in_record = "" if facts.site.endswith(".toml") else facts.site  # by its id, never by a file of somebody's
+    for recorded in dict.fromkeys((in_record or None, None)):
         try:
             known = known_site(recorded, facts.script or b"")
         except Complaint:
