@@ -87,9 +87,9 @@ def option(names: bytes, value: bytes, *more: bytes) -> Spellings:
         return lambda script: _set_above(script, whole, form, first.replace(b"VALUE", value))
 
     forms: dict[str, Change] = {
-        "as it stands": said(rb"\1\2VALUE"),
-        "with =": said(rb"\1=VALUE"),
-        "with a blank": said(rb"\1 VALUE"),
+        "as it stands": said(rb"\g<1>\g<2>VALUE"),
+        "with =": said(rb"\g<1>=VALUE"),
+        "with a blank": said(rb"\g<1> VALUE"),
         "in quotes": said(rb'\1\2"VALUE"'),
         "by a variable": above(rb"\1\2$MY_VALUE", b"MY_VALUE=VALUE"),
         "by a default": said(rb"\1\2${MY_VALUE:-VALUE}"),

@@ -10,8 +10,11 @@ from collections import Counter
 from functools import cache
 from typing import Iterator, NamedTuple, Optional, Sequence
 
+from maple_submit_filter.answer.decision import Rewritten
+from maple_submit_filter.answer.fate import suggested
+
 from tests.reality import blind
-from tests.reality.asked import Answer
+from tests.reality.asked import Answer, site
 from tests.reality.corpus import cases
 from tests.reality.slips.dressings import DRESSINGS, PLAIN, dressed
 from tests.reality.slips.script import Script, with_one_line
@@ -73,12 +76,19 @@ def _codes(answer: Answer) -> Counter[str]:
 def judged(slip: Slip, spelling: str, dressing: str, origin: Script, text: bytes) -> Made:
     """Return what Maple makes of a script with a slip, beside what it makes of the right one in the same shape."""
     before = _answer(origin, dressing)
-    after = blind.answered(origin.case._replace(script=text), origin.files)
+    case = origin.case._replace(script=text)
+    after = blind.answered(case, origin.files)
     more = tuple((_codes(after) - _codes(before)).elements())
     changed = after.changed and not before.changed
-    offered = after.decision.offered is not None and before.decision.offered is None
+    offered = bool(more) and not changed and _proposed(after, origin) is not None
     says = tuple(f"{one.code} {one.says}" for one in after.decision.findings)
     return Made(slip, spelling, dressing, origin, text, more, "unasked" if changed else "offered" * offered, says)
+
+
+def _proposed(answer: Answer, origin: Script) -> Optional[Rewritten]:
+    """Return what `maple check` would propose."""
+    decision = suggested(answer.decision, answer.submission, site(origin.case.site), None)
+    return decision.offered
 
 
 def sound(text: Optional[bytes], origin: Script) -> bool:
