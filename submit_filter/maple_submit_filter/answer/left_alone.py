@@ -4,7 +4,7 @@ what would be wrong if no program that nobody has read changed anything.
 
 from __future__ import annotations
 
-from typing import Callable, Dict, Tuple
+from typing import Callable, Dict, List, Tuple
 
 from ..repair.search import State
 from ..request.slurm import submission as slurm
@@ -13,7 +13,7 @@ from ..rules.script.mpl117_words_refused import refused
 from ..types.edits import Safety
 from ..types.findings import Finding, sentence
 from ..types.job import Job
-from ..types.launch_plan import LaunchPlan
+from ..types.launch_plan import LaunchPlan, Step
 from ..types.submission import Submission
 from ..types.text import token
 
@@ -92,6 +92,7 @@ def _left_by_qsub(submission: Submission) -> str:
 
 Play = Callable[[], State]
 _LAUNCH = "MPL3"
+_OF_FILES = "MPL6"  # the condition of a line may ask for the very file
 
 
 def presumed(state: State, play: Play) -> State:
@@ -103,15 +104,29 @@ def presumed(state: State, play: Play) -> State:
         return state
     other = play()
     spoken = {finding.code for finding in state.findings}
-    why = _why(other.plan)
-    more = tuple(_unproven(finding, why) for finding in other.findings if finding.code not in spoken)
+    more = tuple(
+        _unproven(finding, _why(finding, state, other.plan))
+        for finding in other.findings
+        if finding.code not in spoken and not (finding.code.startswith(_OF_FILES) and _doubted(finding, state))
+    )
     files = tuple(dict.fromkeys((*state.plan.depends, *other.plan.depends)))
     return state._replace(plan=state.plan._replace(depends=files), findings=state.findings + more)
 
 
-def _why(plan: LaunchPlan) -> str:
-    """Return what it is that is not known, as the script has it first."""
+def _doubted(finding: Finding, state: State) -> List[Step]:
+    """Return the steps that may not run among those that a finding is about."""
+    at = finding.at
+    return [step for step in state.plan.steps if step.maybe and at and step.span.start <= at.start <= step.span.end]
+
+
+def _why(finding: Finding, state: State, plan: LaunchPlan) -> str:
+    """Return what it is that is not known: whether the line runs, or what nobody has read."""
+    doubted = _doubted(finding, state)
+    if doubted:
+        return "line %d may not run" % doubted[0].line
     line, why = next(iter(plan.unread), (0, ""))
+    if not line and not why and any(step.maybe for step in state.plan.steps):
+        return "line %d may not run" % next(step.line for step in state.plan.steps if step.maybe)
     return "line %d, %s" % (line, why) if line else why or "what is loaded and sourced here is not known"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, List, Optional, Sequence
+from typing import Iterator, List, Optional, Sequence, Tuple
 
 from .nodes import (
     AndOr,
@@ -46,6 +46,36 @@ def asks(command: Command) -> bool:
     if isinstance(command, Simple):
         return bool(command.words) and first(command.words[0]) in QUESTIONS
     return isinstance(command, (Test, ArithCommand))
+
+
+_TOOLS = frozenset(b"command type which hash hostname uname module nvidia-smi rocm-smi lspci sinfo scontrol ps".split())
+_OF_MACHINES = (b"/etc/", b"/proc/", b"/sys/", b"/dev/", b"/opt/", b"/usr/")
+_OF_FILES = frozenset(b"[ -a -d -e -f -h -n -r -s -w -x -z -L ! ]".split())
+
+
+def only_looks(condition: object) -> bool:
+    """Return whether a condition asks for files, for what is set, or how a command ended.
+
+    It then says when a branch is wanted, not which of two machines, sizes or kinds of run the branch is written for.
+    """
+    asked = list(within(condition, (Simple, Test, ArithCommand)))
+    return bool(asked) and all(_looks(command) for command in asked)
+
+
+def _looks(command: object) -> bool:
+    if not isinstance(command, (Simple, Test)) or not command.words:
+        return False
+    if any(first(word).startswith(_OF_MACHINES) for word in command.words):
+        return False
+    name = first(command.words[0])
+    if isinstance(command, Test) or name in (b"[", b"test"):
+        return not any(_compares(word) for word in command.words)
+    return bool(name) and name not in _TOOLS
+
+
+def _compares(word: Word) -> bool:
+    text = first(word)
+    return text in (b"=", b"==", b"!=", b"=~", b"<", b">") or (text[:1] == b"-" and text not in _OF_FILES)
 
 
 def file_written(redirects: Sequence[Redirect]) -> Optional[Redirect]:
@@ -135,12 +165,17 @@ def assigned(body: Program) -> List[bytes]:
     return out
 
 
-def simples(node: object) -> Iterator[Simple]:
-    """Yield every simple command in *node*, itself among them, in the order of the script; substitutions included."""
+def within(node: object, kinds: Tuple[type, ...]) -> Iterator[object]:
+    """Yield every node of some kinds in *node*, itself among them, in the order of the script."""
     stack: List[object] = [node]
     while stack:
         top = stack.pop()
-        if isinstance(top, Simple):
+        if isinstance(top, kinds):
             yield top
         if isinstance(top, tuple):
             stack.extend(part for part in reversed(top) if isinstance(part, tuple))
+
+
+def simples(node: object) -> Iterator[Simple]:
+    """Yield every simple command in *node*, itself among them, in the order of the script; substitutions included."""
+    return (command for command in within(node, (Simple,)) if isinstance(command, Simple))

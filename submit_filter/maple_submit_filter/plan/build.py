@@ -86,7 +86,7 @@ def _presumable(scene: Scene, shell: Shell) -> bool:
         return scene.hidden or bool(scene.unread)
     if scene.unread or scene.other_jobs or scene.misplaced or shell.lost:
         return True
-    return any(trail.doubts or any(_unsettled(link) for link in trail.links) for trail in trails)
+    return any(trail.maybe or trail.doubts or any(_unsettled(link) for link in trail.links) for trail in trails)
 
 
 def _unsettled(link: Link) -> bool:

@@ -20,7 +20,17 @@ from ..bash.nodes import (
     Test,
     Unread,
 )
-from ..bash.questions import asks, assigned, file_written, first, only_open, only_prints, reads_apart, takes_input
+from ..bash.questions import (
+    asks,
+    assigned,
+    file_written,
+    first,
+    only_looks,
+    only_open,
+    only_prints,
+    reads_apart,
+    takes_input,
+)
 from ..types.text import Text, number, plain
 from . import working_folder
 from .conditions import negate, test
@@ -104,24 +114,27 @@ class Compound(Values):
             if status is not None and (status == 0) != wanted:
                 continue
             if status is None and (question or not wanted):
-                self._perhaps([command], shell, trail)
+                self._perhaps([command], shell, trail, guards=chain.commands[:1])
             else:
                 status = self.command(command, shell, trail)
                 question = asks(command)
         return status
 
     def _perhaps(
-        self, commands: Sequence[Union[Command, Program]], shell: Shell, trail: Trail, always: bool = False
-    ) -> None:
+        self, commands: Sequence[Union[Command, Program]], shell: Shell, trail: Trail, always: bool = False,
+        guards: Sequence[Union[Command, Program]] = (),
+    ) -> None:  # fmt: skip
         """Run each of the alternatives in a copy; what they do not agree on is unknown afterwards.
 
-        *always*: one of them surely runs; otherwise it may also be that none does.
+        *always*: one of them surely runs; otherwise it may also be that none does. *guards*: what is asked before.
+        Where these only look, it is presumed that each alternative is meant to run in this job.
         """
+        meant = self.scene.presumes and not trail.maybe and bool(guards) and all(map(only_looks, guards))
         ends = [] if always else [shell.fork()]
         for command in commands:
             copy = shell.fork()
             try:
-                inner = trail._replace(maybe=True)
+                inner = trail._replace(maybe=not meant)
                 if isinstance(command, Program):
                     self.program(command, copy, inner)
                 else:
@@ -135,25 +148,28 @@ class Compound(Values):
 
     def if_(self, branch: If, shell: Shell, trail: Trail) -> Optional[int]:
         open_branches: List[Union[Command, Program]] = []
+        asked: List[Union[Command, Program]] = []
         for condition, body in branch.branches:
+            asked.append(condition)
             status = self.program(condition, shell, trail)
             if status is None:
                 open_branches.append(body)
             elif status == 0:
-                return self._decided(open_branches, body, shell, trail)
+                return self._decided(open_branches, body, shell, trail, asked)
         if branch.otherwise is not None:
-            return self._decided(open_branches, branch.otherwise, shell, trail)
+            return self._decided(open_branches, branch.otherwise, shell, trail, asked)
         if open_branches:
-            self._perhaps(open_branches, shell, trail)
+            self._perhaps(open_branches, shell, trail, guards=asked)
             return None
         return 0
 
     def _decided(
-        self, before: List[Union[Command, Program]], body: Program, shell: Shell, trail: Trail
-    ) -> Optional[int]:
+        self, before: List[Union[Command, Program]], body: Program, shell: Shell, trail: Trail,
+        guards: Sequence[Union[Command, Program]] = (),
+    ) -> Optional[int]:  # fmt: skip
         if not before:
             return self.program(body, shell, trail)
-        self._perhaps([*before, body], shell, trail, always=True)
+        self._perhaps([*before, body], shell, trail, True, guards)
         return None
 
     def loop(self, loop: Loop, shell: Shell, trail: Trail) -> Optional[int]:

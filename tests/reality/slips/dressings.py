@@ -44,7 +44,7 @@ DRESSINGS: dict[str, Dressing] = {
     "in a function": _around(b"train() {\n    LINE\n}\ntrain"),
     "in a string": _string,
     "in a list": _list,
-    "in an if": _around(b'if [ -n "$HOME" ]; then\n    LINE\nfi'),
+    "in an if": _around(b"if [ -f train.yaml ]; then\n    LINE\nfi"),
     "in a loop": _around(b"for seed in 1 2; do\n    LINE\ndone"),
     "with tee": _around(b"LINE 2>&1 | tee train.log"),
     "to a log": _around(b"LINE > train.log 2>&1"),

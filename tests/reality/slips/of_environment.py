@@ -39,7 +39,10 @@ def _kept(form: bytes) -> Change:
 
 def _asks_for_conda(script: Script) -> bool:
     """Nothing that may bring conda's function: no file is read, no module is loaded, no login shell runs."""
-    brings = rb"source|(?m:^)\.[ \t]|module|\bml\b|conda|mamba|eval|spack|BASH_ENV|bash -\w*[li]|uenv|shifter|container"
+    brings = (
+        rb"source|(?m:^)\.[ \t]|module|\bml\b|conda|mamba|eval|spack|BASH_ENV|bash -\w*[li]|uenv|shifter|container"
+        rb"|#!.*(?:-l|login)"
+    )
     return not re.search(brings, script.text) and not script.is_pbs
 
 

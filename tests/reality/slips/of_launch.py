@@ -142,6 +142,11 @@ def _quoted_command(script: Script) -> Optional[bytes]:
     return script.put(script.line.start, script.line.end, b'CMD="' + rest + b'"\nsrun "$CMD"')
 
 
+def _plain_words(script: Script) -> bool:
+    """srun's line has neither quotes nor words that another shell may know differently."""
+    return by_srun(script) and not re.search(rb"['\"$`]", script.launch)
+
+
 def _watch(words: bytes) -> Change:
     return in_front(words + b"\n")
 
@@ -385,7 +390,7 @@ SLIPS = [
             "one a node": _end(b"srun --ntasks-per-node=1 bash -c 'LINE'"),
             "mpirun": _end(b"mpirun -np 2 bash -c 'LINE'"),
         },
-        {"in the batch shell": _end(b"bash -c 'LINE'")},
+        {"in the batch shell": lambda script: _end(b"bash -c 'LINE'")(script) if _plain_words(script) else None},
         False,
     ),
     Slip(

@@ -125,5 +125,9 @@ def with_one_line(rights: Sequence[tuple[Case, Mapping[str, bytes]]]) -> list[Sc
     return [
         Script(case, tuple(files.items()))
         for case, files in rights
-        if case.script is not None and case.words == ("{}",) and not case.stdin and only_line(case.script) is not None
+        if case.script is not None
+        and case.words == ("{}",)
+        and not case.stdin
+        and only_line(case.script) is not None
+        and b"hetjob" not in case.script
     ]

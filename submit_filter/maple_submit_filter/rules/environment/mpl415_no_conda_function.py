@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Optional
+from typing import Iterator
 
+from ...bash.nodes import Function, Simple
+from ...bash.parser import parse
+from ...bash.questions import first, simples, within
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -12,9 +15,8 @@ from ...types.job import Job, joined
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
-_ACTIVATES = re.compile(
-    rb"(?m)^(?:[^#\n'\"]*?[;&|][ \t]*)?[ \t]*((?:conda|mamba)[ \t]+activate)\b(?![^\n]*(?:\|\||2>))"
-)
+_OF_CONDA = (b"conda", b"mamba", b"micromamba")
+_MAY_FAIL = re.compile(rb"[^\n]*(?:2>|\|\|[ \t]*(?:true|:|source|\.|conda|mamba)(?![\w.-]))")
 # Whatever may bring the function: a file that is read, a module, a hook, a shell that reads a profile.
 _BRINGS = re.compile(
     rb"(?m)^#!.*(?:[ \t]-\w*[li]\w*\b|--login)"
@@ -32,7 +34,7 @@ _SHELL = re.compile(
 )
 _READS = re.compile(rb"(?<!\S)-(?:[a-z]*[li][a-z]*(?!\S)|-login|-rcfile|-init-file)")
 _IN_TEXT = re.compile(
-    rb"(?:\A|[;&|({\n]|\b(?:then|do|else)[ \t])[ \t]*((?:conda|mamba)[ \t]+activate)\b(?![^\n;&]*(?:\|\||2>))"
+    rb"(?:\A|[;&|({\n]|\b(?:then|do|else)[ \t])[ \t]*((?:conda|(?:micro)?mamba)[ \t]+activate)\b(?![^\n;&]*(?:\|\||2>))"
 )
 _HANDED_ON = re.compile(
     rb"BASH_ENV|\b(?:export|declare|typeset)[ \t]+-\w*[fx]\w*[ \t]+[^\n;]*\b(?:conda|mamba)|\bset[ \t]+-a"
@@ -56,21 +58,35 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if b" activate" not in job.source:
         return
     yield from _in_new_shell(plan, job)
-    if any(word in job.source for word in (b"source ", b"\n. ", b"module ")):
-        return  # most have one of these, and no expression is made then
-    match = _ACTIVATES.search(job.source)
-    if match is None or not job.script.is_shell or not plan.steps:
+    if not job.script.is_shell or not plan.steps:
         return
-    if _BRINGS.search(re.sub(rb"(?m)^[ \t]*#(?!!)[^\n]*", b"", job.source[: match.start(1)])):
+    program = parse(job.source)
+    command = next((one for one in simples(program) if _activates(one, job.source)), None)
+    if command is None:
         return
-    where = _PLACE.search(job.source, 0, match.start(1))
-    hook = b'eval "$(conda shell.bash hook)"; '
-    words = b"source %s/etc/profile.d/conda.sh; " % where.group(1) if where is not None else hook
-    edit = Edit(Span(match.start(1), match.start(1)), words, "MPL415")
-    fix: Optional[Fix] = Fix((edit,), Safety.ASK, words.decode("utf-8", "replace").rstrip("; "))
-    yield Finding("MPL415", "nothing brings conda's shell function, so nothing is activated", Span(*match.span(1)),
-                  fixes=(fix,) if fix is not None else (),
+    at = command.words[0].span.start
+    functions = (one.span for one in within(program, (Function,)) if isinstance(one, Function))
+    before = job.source if any(span.start <= at < span.end for span in functions) else job.source[:at]
+    if _BRINGS.search(re.sub(rb"(?m)^[ \t]*#(?!!)[^\n]*", b"", before)):
+        return
+    where = _PLACE.search(job.source, 0, at)
+    words = b"source %s/etc/profile.d/conda.sh; " % where.group(1) if where is not None else _hook(command)
+    fix = Fix((Edit(Span(at, at), words, "MPL415"),), Safety.ASK, words.decode("utf-8", "replace").rstrip("; "))
+    yield Finding("MPL415", "nothing brings conda's shell function, so nothing is activated",
+                  Span(at, command.words[1].span.end), fixes=(fix,),
                   help="read conda.sh first: source .../etc/profile.d/conda.sh")  # fmt: skip
+
+
+def _activates(command: Simple, source: bytes) -> bool:
+    """Return whether it activates, and may not fail in silence."""
+    words = [first(word) for word in command.words[:2]]
+    return words[1:] == [b"activate"] and words[0] in _OF_CONDA and not _MAY_FAIL.match(source, command.span.start)
+
+
+def _hook(command: Simple) -> bytes:
+    if first(command.words[0]) == b"micromamba":
+        return b'eval "$(micromamba shell hook --shell bash)"; '
+    return b'eval "$(conda shell.bash hook)"; '
 
 
 def _in_new_shell(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
