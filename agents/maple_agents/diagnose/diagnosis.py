@@ -16,11 +16,11 @@ from ..templates.knowledge import meanings
 from ..templates.knowledge.conditions import Fact, holds
 from ..templates.knowledge.entries import Entry
 from .rank.cause_event import Voter, telling
+from .rank.good_end import LAST, none, succeeded
 from .rank.judges import LEAST, Judgement, Named, agrees, by_lines, by_own_sentence, by_sentence, likeliest, of_entry
 from .rank.proof import shown
-from .rank.ranking import Ranked, of_earlier_run, ranked, said_to_have_ended, survived, unread
-from .read import bare, cleaned
-from .read.progress import is_stamp
+from .rank.ranking import Ranked, ranked, survived, unread
+from .read import cleaned
 from .read.templates import template
 from .recognise.log_facts import ENDINGS, facts, with_signs
 from .recognise.matches import Match, matches
@@ -30,9 +30,6 @@ from .values import Case, Cause, Diagnosis, Digest, Event, Evidence, Place, Seve
 
 MOST_CASCADE = 12
 MOST_CAUSES = 5
-_LAUNCHER_SAID = re.compile(r"^(?:srun|mpirun|mpiexec|prterun): (?:error|fatal): ")
-_STATUS = re.compile(r"(?i)\b0\b|success")
-LAST = 5  # ordinary lines that a script may still say after its program was said to have died
 
 
 def diagnose(
@@ -46,8 +43,8 @@ def diagnose(
     given = with_signs(facts(case, digest, decision), known_lines, known, digest)
     rows, cascade = ranked(known_lines, known, given, digest)
     harmless = frozenset(match.event.place for match in known_lines if known[match.entry].role == "harmless")
-    if _succeeded(given, digest, rows, harmless):
-        return Diagnosis(case, (_none(digest, given),), _evidence_of(cascade))
+    if succeeded(given, digest, rows, harmless):
+        return Diagnosis(case, (none(digest, given),), _evidence_of(cascade))
     outlived = False
     if _untold(rows, digest, known_lines):
         more, rest = ranked(known_lines, known, given, digest, outlived=True)
@@ -102,108 +99,6 @@ def _as_last_words(digest: Digest) -> Digest:
 
 
 UNKNOWN = Cause("", "unknown", "the logs do not show the cause", 0.0, 0.0)
-
-
-def _none(digest: Digest, given: Mapping[str, Fact]) -> Cause:
-    """Return that nothing went wrong; only a sign of a good end makes that a success."""
-    word = digest.ended_well or digest.planned
-    if not word and given.get("job.state") != "completed":
-        return Cause(
-            "",
-            "none",
-            "no failure is seen: it went on to the end of the log, which does not tell how it ended",
-            4.0,
-            0.7,
-        )
-    says = "the job succeeded" + (": “%s”" % word if word else "")
-    return Cause("", "none", says, 6.0, 0.9)
-
-
-def _succeeded(given: Mapping[str, Fact], digest: Digest, rows: Sequence[Ranked], harmless: Collection[Place]) -> bool:
-    """Return whether nothing went wrong: by the scheduler's word, unless a rank died for good at the log's end."""
-    sure = [ranked for ranked in rows if ranked.role == "cause" and ranked.matches and ranked.score >= 6.0]
-    state = given.get("job.state")
-    if state == "completed":
-        return not any(_died(ranked, digest) for ranked in sure)
-    if state is None and rows and _meant(rows, digest):
-        return True
-    if state is not None or rows and not digest.ended_well:
-        return False
-    if digest.ended_well:
-        died = any(_died(ranked, digest) for ranked in sure) or is_stamp(digest.ended_well) and _last(digest, harmless)
-        return not died and not _refused(digest, harmless) and not _stopped(rows, digest)
-    return digest.progress > 0 and not any(
-        event.severity >= Severity.ERROR and event.place not in harmless and not survived(event, digest)
-        for event in digest.events
-    )
-
-
-def _stopped(rows: Sequence[Ranked], digest: Digest) -> bool:
-    """Return whether a cause is said in an error's own words just before a bare "done", and no training is seen: then
-    the script said so whatever had become of its program.
-    """
-    if digest.progress or _STATUS.search(digest.ended_well):
-        return False
-    sure = (match.event for row in rows if row.role == "cause" and row.score >= 6.0 for match in row.matches)
-    return any(event.severity >= Severity.ERROR and event.behind <= 1 for event in sure)
-
-
-def _last(digest: Digest, harmless: Collection[Place]) -> bool:
-    """Return whether an error is nearly the last word: a script that then says what time it is says no more."""
-    loud = (event for event in digest.events if event.severity >= Severity.ERROR and event.place not in harmless)
-    return any(event.behind <= LAST and not survived(event, digest) for event in loud)
-
-
-def _refused(digest: Digest, harmless: Collection[Place]) -> bool:
-    """Return whether a launcher complained, something gave up, or an exception is nearly the last word, and no training
-    is seen.
-
-    A script that says that it ended then need not have run anything.
-    """
-    if digest.progress:
-        return False
-    loud = (event for event in digest.events if event.severity >= Severity.ERROR and event.place not in harmless)
-    return any(
-        event.severity == Severity.FATAL
-        or _LAUNCHER_SAID.search(bare(event.text))
-        or event.exception
-        and event.behind <= LAST
-        and not survived(event, digest)
-        for event in loud
-    )
-
-
-def _meant(rows: Sequence[Ranked], digest: Digest) -> bool:
-    """Return whether the scheduler alone ended it, and that was no failure: the log says that it was planned, or goes
-    on to a good end behind the word that took the nodes away.
-    """
-    if any(row.cause not in ENDINGS for row in rows):
-        return False
-    if all(row.cause == "time_limit" for row in rows):
-        return bool(digest.planned) and not any(
-            event.exception and not survived(event, digest) for event in digest.events
-        )
-    again = all(row.cause == "preempted_or_requeued" for row in rows)
-    return again and bool(digest.ended_well) and all(match.event.behind for row in rows for match in row.matches)
-
-
-def _died(ranked: Ranked, digest: Digest) -> bool:
-    """Return whether the words stand at the end of what their process said, and are those of an error.
-
-    Where a process is said to have died a few lines may stand behind it, of the script that went on; of an exception
-    as well, if they do not say that all is done. A mere complaint must be the last word.
-    """
-    return any(_ended_there(match.event, digest) for match in ranked.matches)
-
-
-def _ended_there(event: Event, digest: Digest) -> bool:
-    if digest.last_progress is not None and digest.last_progress.file != event.place.file:
-        return False  # output and errors are two files, and nobody knows what stands before what
-    if event.severity < Severity.ERROR or survived(event, digest) or of_earlier_run(event, digest):
-        return False
-    died = event.severity == Severity.FATAL or said_to_have_ended(event.last or event.place, digest)
-    died = died or bool(event.exception) and (not digest.ended_well or is_stamp(digest.ended_well))
-    return event.behind <= (LAST if died else 0)
 
 
 def _causes(

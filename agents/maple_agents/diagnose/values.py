@@ -101,7 +101,8 @@ class Digest:
     2,000, of which the first ones and the last ones are kept. *dropped*: how many more there were. *ranks*: those that
     said anything, with the place of each one's last line. *ordinary*: lines that are no part of an event. *progress*:
     lines that tell of training that goes on (steps, epochs, losses), and where the last stands. *ended_well*: a line
-    near the end says that all is done, *planned*: that this end was meant; "" for none. *doubled*: lines in which two
+    near the end says that all is done, *closed*: where such a line stands first, no training behind it; *planned*: that
+    this end was meant; "" for none. *doubled*: lines in which two
     processes say that they are the same rank; *absent*: those that tell of fewer tasks than members; *frozen*: those
     by which one node rank went to several nodes.
     """
@@ -114,6 +115,7 @@ class Digest:
     progress: int = 0
     last_progress: Place | None = None
     ended_well: str = ""
+    closed: Place | None = None
     planned: str = ""
     doubled: tuple[Evidence, ...] = ()
     absent: tuple[Evidence, ...] = ()

@@ -112,7 +112,9 @@ def test_what_gave_up_before_any_training_was_no_success():
     """The script went on, and said that the job was done."""
     fatal = event(5, "boom there", severity=Severity.FATAL, behind=9)
     assert classes(fatal, of=case(state="unknown"), ended_well="done") == ["code_error"]
-    assert classes(fatal, of=case(state="unknown"), ended_well="done", progress=10) == ["none"]
+    for step, said in ((12, "none"), (3, "code_error")):  # training behind it, or before it alone
+        seen = {"progress": 10, "last_progress": Place(LOG.path, step)}
+        assert classes(fatal, of=case(state="unknown"), ended_well="done", **seen) == [said]
 
 
 def test_a_success_that_hides_a_death_is_told():

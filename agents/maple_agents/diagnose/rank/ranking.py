@@ -56,6 +56,12 @@ _STARTUP = re.compile(
     r": (?:\w+ )?\d+: "
 )
 _PAGE = re.compile(r"^\W*[Uu]sage: ")  # of a command: dozens of lines
+# What a program says of a fault that it deals with; training behind it says that it did.
+_HANDLED = re.compile(
+    r"\b(?:re-?trying|(?:try|trying|tried) (?:it )?(?:again|once more)|will (?:be )?(?:retried|retry)"
+    r"|fall(?:s|ing)? back|using (?:the |a )?cached|skipp(?:ed|ing)|ignor(?:ed|ing)|continuing|go(?:es|ing) on)\b",
+    re.I,
+)
 # A launcher that starts nothing: what its script says behind that is no sign of life.
 _REFUSED = re.compile(r"^(?:\S+: )?(?:srun|mpirun|mpiexec|prterun|jsrun|aprun|flux): (?:error|fatal): (?!\S+: tasks? )")
 
@@ -171,7 +177,8 @@ def survived(event: Event, digest: Digest) -> bool:
         return False
     if _PAGE.search(event.text):
         return _later(digest.last_progress, last)  # the lines behind it are its own
-    return event.behind >= MANY or event.behind >= SOME and _later(digest.last_progress, last)
+    trained = _later(digest.last_progress, last)
+    return event.behind >= MANY or trained and (event.behind >= SOME or _HANDLED.search(event.text) is not None)
 
 
 def said_to_have_ended(place: Place, digest: Digest) -> bool:

@@ -44,7 +44,7 @@ def read(logs: Sequence[LogFile], anchors: Sequence[bytes] = (), limits: Limits 
         tuple(part.stream for part in stories), events, merged.dropped, _ranks(stories),
         sum(part.ordinary for part in stories),
         sum(part.progress for part in stories), _last_progress(stories),
-        next((part.ended_well for part in stories if part.ended_well), ""),
+        next((part.ended_well for part in stories if part.ended_well), ""), _closed(stories),
         next((part.planned for part in stories if part.planned), ""), *_members(stories),
     )  # fmt: skip
 
@@ -90,6 +90,12 @@ def _last_progress(stories: Sequence[Story]) -> Place | None:
     """Return where training is told of last, in the file that tells of it most."""
     most = max(stories, key=lambda story: story.progress if story.last_progress else 0, default=None)
     return Place(most.stream.file.path, most.last_progress) if most is not None and most.last_progress else None
+
+
+def _closed(stories: Sequence[Story]) -> Place | None:
+    """Return where the file that ended well says so first."""
+    ended = next((story for story in stories if story.ended_well), None)
+    return Place(ended.stream.file.path, ended.closed) if ended is not None and ended.closed else None
 
 
 # What all files tell, as events: the same thing said by many ranks once, the first in time first.

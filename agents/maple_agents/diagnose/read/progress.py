@@ -54,7 +54,7 @@ _ENDED = re.compile(
     r"|\b(?:returned|exited|status|rc|ret(?:urn)?|exit)(?: (?:code|status|with|value|of [^\s:=]+)){0,3}"
     r"(?: ?[:=] ?| )0(?=\s*(?:$|[,;.)#=*-]+(?:\s|$)))"
     # the scheduler's own report at the end of an output, the main row of its table, and that of a search of trials
-    r"|^\W*(?:job )?state\s*[:=] *COMPLETED\b|^\s*\d+(?:_\d+)?\s.*\bCOMPLETED\s+0:0\s*$|^\W*rc[ :=]+0\s*$"
+    r"|^\W*(?:job )?state\s*[:=] *COMPLETED\b|^\s*(?:sacct:? )?\d+(?:_\d+)?\s.*\bCOMPLETED\s+0:0\s*$|^\W*rc[ :=]+0\s*$"
     r"|\bTrial status: \d+ TERMINATED\s*$"
     rf"|\b{_MADE} (?:\w+ )?(?:saved|written|exported|uploaded|pushed)\b"
     rf"|\b(?:saved|wrote|exported|uploaded|written)\b(?: \w+)? {_MADE}\b"
@@ -71,7 +71,7 @@ _PLANNED = re.compile(
 _EARLY = re.compile(
     r"\b(?:download|load|read|build|compil|install|initiali[sz]|init\b|setup|set up|set-up|preprocess"
     r"|tokeni[sz]|mapping|copy|copied|unpack"
-    r"|warm-?up|import|start|begin|connect|will\b|going to|about to|after|until|when|once|before|if\b|cached?"
+    r"|warm-?up|import|start|begin|connect|will\b|going to|about to|after(?! \d)|until|when|once|before|if\b|cached?"
     r"|resum|restor|prepar|checkpoint|generating train split)",
     re.I,
 )
@@ -81,10 +81,18 @@ _NOT = re.compile(
     r"|\b(?:with|code|status|rc)[ :=]+[1-9]\d{0,2}(?=[\s.,;)'\"]*$|[\s,;(]+(?:at|on|after)\b)",
     re.I,
 )
+# What a script does beside its work, and ends well whatever became of that.
+_CHORE = re.compile(
+    r"^\W*(?:rsync|sync\w*|clean\w*|remov\w*|delet\w*|archiv\w*|tempor\w*|tmp|tar|cop(?:y|ies|ying))\b", re.I
+)
 _OF = re.compile(r"(?:epochs?|steps?|iter\w*)\D{0,4}(\d+)\s*(?:/|of)\s*(\d+)", re.I)
 _SURE = re.compile(
     r"train_runtime|Trainer\.fit|max_(?:epochs|steps)=|WorkerState\.SUCCEEDED"
-    r"|\b(?:ends|exits|ended|exited) with 0\s*$",
+    r"|\b(?:ends|exits|ended|exited) with 0\s*$|\bCOMPLETED\s+0:0\s*$",
+    re.I,
+)
+_OF_WORK = re.compile(
+    r"\b(?:(?:pre-?)?train\w*|fine-?tun\w*|evaluat\w*|benchmark|study|sweep|epochs|steps|iterations|model|weights|adapter)\b",
     re.I,
 )
 
@@ -144,10 +152,19 @@ def is_sure_end(words: str) -> bool:
     return _SURE.search(words) is not None and _says_done(words)
 
 
+def is_of_work(words: str) -> bool:
+    """Return whether a line names what was trained or done, as a program does; a script says "done"."""
+    return _OF_WORK.search(words) is not None
+
+
 def ended_well(words: Sequence[str]) -> str:
-    """Return the last of *words*, lines at the end of a log, that says that all is done; "" for none."""
+    """Return the line of *words*, lines at the end of a log, that says best that all is done; "" for none.
+
+    A trainer's own word is better than one of the work, and that better than a script's; of equals the last.
+    """
     pairs = zip(("", *words), words)
-    return next((word for before, word in reversed([*pairs]) if _says_done(word) or _is_status(before, word)), "")
+    ends = [word for before, word in pairs if _says_done(word) or _is_status(before, word)]
+    return max(reversed(ends), key=lambda word: (is_sure_end(word), is_of_work(word)), default="")
 
 
 def _is_status(before: str, words: str) -> bool:
@@ -176,7 +193,7 @@ def planned(words: Sequence[str]) -> str:
 def _says_done(words: str) -> bool:
     if not (_ENDED.search(words) or _PLANNED.search(words)) or _NOT.search(words):
         return False
-    if _EARLY.search(words) and not _SURE.search(words):
+    if (_EARLY.search(words) or _CHORE.search(words)) and not _SURE.search(words):
         return False
     counted = _OF.search(words)
     return counted is None or int(counted[1]) >= int(counted[2])

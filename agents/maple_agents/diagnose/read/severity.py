@@ -49,7 +49,7 @@ _HARMLESS = Screened(
     r"|\b(?:errors?|failed|failures?|exceptions?)\s*[:=]\s*0\b"
     r"|\b(?:mean|squared|absolute|val(?:idation)?|test|train(?:ing)?|relative|rms|reconstruction|prediction"
     r"|word|character|mse|mae|top-?\d)"
-    r"[\w ]*[ _]errors?\b|\berrors?(?:[ _](?:rate|norm|bars?))?\s*[:=]\s*-?\d+\.\d+|\berror[ _]rate\b"
+    r"[\w ]*[ _]errors?\b|\berrors?(?:[ _](?:rate|norm|bars?))?\s*[:= ]\s*-?\d+\.\d+(?![.\d])|\berror[ _]rate\b"
     r"|[Ee]xit(?:ed)?(?: with)?(?: exit)? ?(?:code|status):? 0\b"
     r"|--[\w-]*(?:error|fail|abort|timeout)[\w-]*"
     r"|\b\w+[_-](?:errors?|fail(?:ed|ure)?|exception|abort|timeout)\b(?=\s*[=:])|[_-]on[_-](?:error|fail)\w*"

@@ -21,7 +21,7 @@ from .limits import Limits
 from .literals import Search, english
 from .log_blocks import opened
 from .members import absent, doubled, frozen
-from .progress import bar, counting, ended_well, is_progress, planned, starts
+from .progress import bar, counting, ended_well, is_of_work, is_progress, is_stamp, planned, starts
 from .selection import Chosen
 from .severity import by_words
 from .takedown import beside, taken_down
@@ -70,6 +70,8 @@ def _headed(lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
 
 
 HEAD, TAIL = 20, 40
+SUMMARY = 2  # lines in which a program tells last values
+CLOSING = 400  # last lines among which a program tells its end
 NOT_UNDERSTOOD = "could not be parsed, which is a bug in Maple"
 _TRACED = re.compile(r"\++ \S")  # what the shell is about to do (set -x) tells nothing of how it went
 BEHIND = 40  # lines behind a hit that may belong to its event
@@ -88,6 +90,7 @@ class Story:
     progress: int = 0
     last_progress: int = 0
     ended_well: str = ""
+    closed: int = 0
     planned: str = ""
     doubled: list[Line] = field(default_factory=list)
     absent: list[Line] = field(default_factory=list)
@@ -147,6 +150,7 @@ def _read_lines(story: Story, chosen: Chosen, clock: Clock) -> None:
     _count(story, kept, lines, chosen)
     story.absent, story.frozen = absent(lines), frozen(lines)
     story.ended_well = _last_words(story, lines, chosen.total)
+    story.closed = _closed(story, lines) if story.ended_well else 0
     story.planned = planned([line.words for line in _tail(lines, chosen.total)])
     _ends(story, lines, chosen.total)
 
@@ -291,12 +295,24 @@ def _last_words(story: Story, lines: list[Line], total: int) -> str:
 
     What a thread beside the main one raised is none: Python's exit status does not know of it.
     """
-    last = [line for line in _tail(lines, total) if line.words.strip()][-15:]
-    late = beside(story.units, lines)
+    late = beside(story.units, lines, story.last_progress)
     bad = [unit for unit in story.units if unit.severity >= Severity.ERROR and not unit.aside and unit not in late]
+    heard = {line.number for unit in bad for line in unit.lines}
+    quiet = {line.number for unit in story.units if unit not in bad for line in unit.lines[1:]} - heard
+    last = [line for line in _tail(lines, total) if line.words.strip() and line.number not in quiet][-15:]
     worst = max((unit.lines[-1].number for unit in bad if not unit.line.words.startswith(ASIDE)), default=0)
     ending = ended_well([line.words for line in last if line.number > worst])
     return next(shown_lines([ending])) if ending else ""
+
+
+def _closed(story: Story, lines: Sequence[Line]) -> int:
+    """Return the number of the first line that says that all is done, no training behind it; 0 for none.
+
+    Behind a program's own word a few lines may still tell the last values.
+    """
+    ends = (line for line in lines[-CLOSING:] if ended_well([line.words]) and not is_stamp(line.words))
+    few = ((line.number, SUMMARY if is_of_work(line.words) else 0) for line in ends)
+    return next((number for number, more in few if number + more >= story.last_progress), 0)
 
 
 # The error files that torchrun's workers leave: one JSON object with the exception, its traceback and its time.

@@ -24,6 +24,13 @@ _OF_STEPS = ("srun: ", "slurmstepd: ", "mpirun", "mpiexec")
 _BY_A_LAUNCHER = re.compile(r"\S{0,40}(?:srun|slurmstepd|mpirun|mpiexec|prterun|torchrun|torch\S*distributed)\b")
 
 
+_EXCEPTION = re.compile(r"(?:\w+\.)*\w+(?:Error|Exception|Interrupt)\b:")
+# Who keeps values of a run elsewhere: what it can't send loses none of the work.
+_TRACKER = re.compile(
+    r"\W{0,2}(?:(?:ERROR|WARNING)\W+)?(?:wandb|comet\w*|neptune|mlflow|clearml|aim|tensorboard|swanlab)\b", re.I
+)
+
+
 def taken_down(units: Sequence[Unit], lines: Sequence[Line]) -> list[Unit]:
     """Return the units that tell of steps and children which the script ended itself.
 
@@ -33,18 +40,26 @@ def taken_down(units: Sequence[Unit], lines: Sequence[Line]) -> list[Unit]:
     if not asked:
         return []
     others = [unit.line.number for unit in units if unit not in asked and _is_bad(unit)]
-    ends = [line.number for line in lines if ended_well([line.words]) and not is_stamp(line.words)]
+    ends = [line.number for line in lines if _is_end(line)]
     return [unit for unit in asked if _before(ends, unit) > _before(others, unit) and _goes_on(unit, lines)]
 
 
-def beside(units: Sequence[Unit], lines: Sequence[Line]) -> list[Unit]:
-    """Return the units of mere complaints behind the end that a trainer itself tells, where the script goes on.
-
-    An exception, a death, and what a launcher says are none.
+def beside(units: Sequence[Unit], lines: Sequence[Line], last_progress: int = 0) -> list[Unit]:
+    """Return the units of mere complaints behind the end, no training behind it, where the script goes on; a tracker's
+    may be the last word. An exception, a death, and what a launcher says are none.
     """
     mere = [unit for unit in units if _is_mere(unit)]
-    ends = [line.number for line in lines if is_sure_end(line.words)] if mere else []
-    return [unit for unit in mere if _before(ends, unit) and _goes_on(unit, lines)]
+    own = (line for line in lines if line.number >= last_progress or is_sure_end(line.words)) if mere else ()
+    ends = [line.number for line in own if _is_end(line)]
+    return [unit for unit in mere if _before(ends, unit) and (_of_tracker(unit) or _goes_on(unit, lines))]
+
+
+def _is_end(line: Line) -> bool:
+    return bool(ended_well([line.words])) and not is_stamp(line.words)
+
+
+def _of_tracker(unit: Unit) -> bool:
+    return _TRACKER.match(unit.line.words) is not None
 
 
 def _is_bad(unit: Unit) -> bool:
@@ -52,7 +67,10 @@ def _is_bad(unit: Unit) -> bool:
 
 
 def _is_mere(unit: Unit) -> bool:
-    return unit.severity == Severity.ERROR and unit.traceback is None and not _BY_A_LAUNCHER.match(unit.line.words)
+    words = unit.line.words
+    if unit.severity != Severity.ERROR or unit.traceback is not None:
+        return False
+    return not _BY_A_LAUNCHER.match(words) and not _EXCEPTION.match(words)
 
 
 def _before(numbers: Sequence[int], unit: Unit) -> int:

@@ -18,7 +18,7 @@ DIGITS = b"0123456789"
 LIGHT = DIGITS + b"abcdef -.\r"  # weigh nothing in a fingerprint: numbers, hashes, what stands around them
 
 AT_MOST = 400  # lines of a unit
-ASIDE = "Exception in thread "
+ASIDE = ("Exception in thread ", "Error in atexit._run_exitfuncs")  # how a program ends doesn't know of it
 
 
 @dataclass(slots=True)
