@@ -120,6 +120,9 @@ bench-blind-logs: setup ## the same on logs that were labelled without sight of 
 bench-blind-requests: setup ## what becomes of requests that were labelled without sight of Maple, with their dates
 	@$(BIN)/python -m tests.agents.extraction.blind_requests
 
+bench-rewrites: setup ## labelled requests written otherwise, and with other values: right, asked, silently wrong, by rewrite (seeded)
+	@$(BIN)/python -m tests.agents.extraction.rewrite_measure
+
 bench-lab-diagnosis: setup miniapps-venv ## failures provoked on a lab: what maple-fix says, and whether its fix runs
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' tests/bench/bench_lab_diagnosis.py
 

@@ -186,6 +186,15 @@ def test_a_terminal_is_asked_what_a_word_means(tmp_path):
     assert code == 0 and 'not used: "--exclusive"' in screen
 
 
+def test_a_word_that_is_not_understood_is_said_by_its_slot(tmp_path):
+    """Each answer is held against the site and those before it; what cannot be had is asked for again."""
+    answers = ["nods=4", "nodes=many", "walltime=900 hours", "perhaps", "nodes=4"]
+    code, screen = terminal(["new", BARE + ", --exclusive"], answers, tmp_path)
+    assert code == 0 and "#SBATCH --nodes=4" in screen and 'not used: "--exclusive"' in screen
+    assert "did you mean nodes?" in screen and "many is no number" in screen and '"perhaps" is no answer' in screen
+    assert screen.count('"--exclusive" was not understood') == len(answers)
+
+
 def test_without_a_terminal_what_is_missing_is_listed(maple):
     """With the site's own words, and how to say it."""
     said = maple("new", "train.py with DDP on 2 nodes of Vista, I don't know how long")

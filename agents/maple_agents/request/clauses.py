@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from .forms import disowned
 from .language.lexemes import Line
 from .language.vocabulary import listed, pattern, texts
 
@@ -27,9 +29,10 @@ def asides(line: Line) -> list[bool]:
     An earlier job lasts until a word of now ("but this time", "please") or the end of the sentence.
     """
     size = len(line.words)
-    past, elsewhere = _marks(line, _PAST), _marks(line, _ELSEWHERE)
+    past, elsewhere, old = _marks(line, _PAST), _marks(line, _ELSEWHERE), disowned(line.written)
+    disown = [any(start <= word.start < end for start, end in old) for word in line.words]
     if not any(past) and not any(elsewhere):
-        return [False] * size
+        return disown
     past, now = _marks(line, _PAST, _marks(line, _NOT_PAST)), _marks(line, _NOW)
     aside, state = [False] * size, False
     for first, last in _clauses(line):
@@ -56,7 +59,7 @@ def asides(line: Line) -> list[bool]:
         _mark(aside, before.first, _sentence_end(line, before.last), False)
     for again in line.find(_AGAIN):
         _mark(aside, _sentence(line, again.first), again.last + 1, False)
-    return aside
+    return [*map(operator.or_, aside, disown)]
 
 
 _AGAIN = (

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from ..base.quantities import clock, of_clock
+from .language import vocabulary
 from .language.lexemes import FAINT, GPUS, SAID, WEAK, Reading
 
 _LEADER = re.compile(r"(?m)^([ \t>*-]*[A-Za-z][\w/() -]{0,30}?)[ \t]*(\.{3,}|_{3,})[ \t]*(?=\S)")
@@ -124,6 +125,20 @@ def pasted(text: str) -> list[tuple[int, int]]:
     spans = [match.span() for match in _PASTED.finditer(text)]
     script = any("#" in text[start : start + 3] for start, _ in spans)  # what is quoted beside one is what is new
     return [span for span in spans if text[slice(*span)].lstrip()[0] != ">"] if script else spans
+
+
+def disowned(text: str) -> list[tuple[int, int]]:
+    """Return the characters of pasted directives and commands of which the line before them says not to use them."""
+    spans: list[tuple[int, int]] = []
+    for start, end in pasted(text):
+        above = text[:start].rstrip()
+        follows = spans and not text[spans[-1][1] : start].strip()
+        if text[start:end].lstrip()[0] != ">" and (follows or _DISOWNED.search(above[above.rfind("\n") + 1 :])):
+            spans.append((start, end))
+    return spans
+
+
+_DISOWNED = re.compile("(?i)" + vocabulary.pattern(vocabulary.texts("clauses")["disowned"]))
 
 
 def _colon(size: int) -> str:

@@ -212,6 +212,17 @@ def is_account(word: str, site: Site) -> bool:
     return any(re.fullmatch(shape, word, re.IGNORECASE) for shape in shapes)
 
 
+def whose_account(word: str, site: Site) -> str:
+    """Return the one other cluster that alone has accounts of that shape, "" where there is none, or several."""
+    here = next((file for file in of_files() if file.id == site.id), None)
+    if here is None or not here.account_shapes or is_account(word, site):
+        return ""
+    others = [
+        file.id for file in of_files() if any(re.fullmatch(shape, word, re.IGNORECASE) for shape in file.account_shapes)
+    ]
+    return others[0] if len(others) == 1 else ""
+
+
 def _judged(left: Left, slots: Slots, site: Site) -> Iterator[Unread]:
     place = _place(left, slots, site) or _part_of_place(left, slots, site)
     if place is not None:

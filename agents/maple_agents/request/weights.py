@@ -20,6 +20,13 @@ from .language.vocabulary import pattern, texts
 
 _WORDS = texts("weights")
 CORRECTS = re.compile(" (?:%s) " % pattern(_WORDS["corrects"]))
+_UNDECIDED, _HEDGES, _AGREES = (
+    re.compile("(?i)" + pattern(_WORDS[name])) for name in ("undecided", "hedges", "agrees")
+)
+_VOICE = re.compile(
+    r"[ \t]*(?:[>*-][ \t]*)*\[?<?@?(?P<name>[A-Z][\w.-]*)(?: [A-Z][\w.-]*)?>?\]?"
+    r"(?:[ \t]+(?:wrote|writes|says|said)|[ \t]*\(?\d{1,2}:\d\d\)?)?:"
+)
 _AGAIN = pattern(_WORDS["again"])
 _UNIT_SECONDS = (("week", 604800), ("day", 86400), ("hour", 3600), ("h", 3600), ("min", 60), ("m", 60))
 _OF_ALL = {GPUS: "gpus_total"}  # what a number is asked for as
@@ -149,6 +156,8 @@ def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None
     """Return the reading that stands, or the values of which none does."""
     if name == "program" and (either := _alternatives(line, those)):
         return None, either
+    if name in _DECIDED and _differ(those) and _UNDECIDED.search(line.written):
+        return None, tuple(dict.fromkeys(str(each.value) for each in those))
     those = _narrowed(name, _newest(line, name, those))
     most = max(reading.strength for reading in those)
     least = WEAK if name == "walltime" and most == NAMED else SAID  # one in a pasted command, one in a sentence
@@ -228,6 +237,10 @@ def without_clash(line: Line, readings: Mapping[str, Reading]) -> tuple[dict[str
     return dict(readings), ()
 
 
+_DECIDED = (
+    "nodes", "gpus_per_node", "gpus_total", "ranks_per_node", RANKS, GPUS, "walltime", "account", "partition", "queue",
+    "qos",
+)  # fmt: skip
 _SIZES = ("nodes", "gpus_per_node", "gpus_total", "ranks_per_node", RANKS, GPUS)
 
 
@@ -304,6 +317,8 @@ def _set(those: list[Reading]) -> Reading:
 
 def _corrected(line: Line, earlier: Reading, later: Reading) -> bool:
     """Tell whether a word between two values, or right behind the second, says that the second stands."""
+    if _is_wish_of_another(line.written, earlier, later):
+        return False
     first, second = _place(line, earlier), _place(line, later)
     between = " " + " ".join(word.lex for word in line.words[first[1] + 1 : second[0]]) + " "
     behind = line.after(second[1], 3)
@@ -314,6 +329,24 @@ def _corrected(line: Line, earlier: Reading, later: Reading) -> bool:
         or " no " in between
         and len(between.split()) < 6
     )
+
+
+def _differ(those: Sequence[Reading]) -> bool:
+    return len({str(reading.value).lower() for reading in those}) > 1
+
+
+def _is_wish_of_another(text: str, earlier: Reading, later: Reading) -> bool:
+    """Tell whether the later value is what somebody else on a line of their own would like, and nobody agreed to.
+
+    What one person says to another's value is as open as a "hmm" to the request's own.
+    """
+    begins = text.rfind("\n", 0, later.start) + 1
+    ends = (text + "\n").index("\n", later.end)
+    voice, before = _VOICE.match(text, begins), _VOICE.match(text, text.rfind("\n", 0, earlier.start) + 1)
+    if voice is None or begins <= earlier.end or _AGREES.search(text[ends:]):
+        return False
+    others = before is not None and (before["name"] or "").lower() != (voice["name"] or "").lower()
+    return others or _HEDGES.search(text[begins:ends]) is not None
 
 
 def _outdone(line: Line, readings: Sequence[Reading]) -> set[int]:

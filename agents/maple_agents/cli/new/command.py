@@ -116,11 +116,11 @@ def new(
     can_ask = not as_json and at_terminal()
     for line in page.read_back(asked) if can_ask else ():
         click.echo(line, err=True, color=coloured())
-    if any(unread.stops for unread in asked.unread):
-        if not can_ask:
-            return handover.unread(asked, as_json)
-        asked = page.settled(asked)
+    if any(unread.stops for unread in asked.unread) and not can_ask:
+        return handover.unread(asked, as_json)
     foreign = _foreign(from_) if from_ else None
+    if any(unread.stops for unread in asked.unread):
+        asked = page.settled(asked, _trial(asked, foreign))
     try:
         asked, script = _witnessed(asked, foreign, can_ask)
     except ValueError as error:
@@ -160,7 +160,9 @@ def _witnessed(
     assumed = script.plan.assumed if script.plan is not None else ()
     asked = held_against(asked, script.script, assumed, script.advice)
     stops = any(unread.stops for unread in asked.unread)
-    return _settled(page.settled(asked), foreign, can_ask) if stops and can_ask else (asked, script)
+    if stops and can_ask:
+        return _settled(page.settled(asked, _trial(asked, foreign)), foreign, can_ask)
+    return asked, script
 
 
 def _settled(
@@ -207,6 +209,13 @@ def _with(asked: Wanted, answers: "Sequence[Slot]") -> Wanted:
     from maple_agents.base.slots import Slots
 
     return asked._replace(slots=Slots([*asked.slots.values(), *answers]))
+
+
+def _trial(asked: Wanted, foreign: "Optional[Foreign]") -> page.Trial:
+    """Return what tells why answers cannot be had together, "" where they can."""
+    from maple_agents.write.decide import earlier
+
+    return partial(_refusal, asked, foreign, earlier.load(asked.cluster.site.id), _hints(asked, foreign))
 
 
 def _refusal(

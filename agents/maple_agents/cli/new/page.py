@@ -11,13 +11,14 @@ from maple_submit_filter.answer.report import printable
 
 from ...ask.submission import on_site
 from ...base.complaint import Complaint
-from ...base.slots import NAMES
+from ...base.near_names import meant
+from ...base.slots import NAMES, Missing, Origin
 from ...base.terminal import coloured, on_screen, width
 from . import request
 from .request import slot
 
 if TYPE_CHECKING:
-    from ...base.slots import Assumed, Lacking, Missing, Slot, Unread
+    from ...base.slots import Assumed, Lacking, Slot, Unread
     from .request import Wanted
 
 
@@ -115,20 +116,62 @@ def _meaning(unread: "Unread", asked: "Wanted") -> str:
     return '"%s" %s: --set %s=%s' % (unread.text, what, unread.slot, unread.value or "N")
 
 
-def settled(asked: "Wanted") -> "Wanted":
-    """Ask on the terminal about each word that stops the script. "No" to going on ends the command: exit code 3."""
-    given, left = [], []
+def settled(asked: "Wanted", trial: "Trial") -> "Wanted":
+    """Ask on the terminal about each word that stops the script; `SLOT=VALUE` says what it means.
+
+    An answer that *trial* refuses beside those before it is asked for again. "No" to going on ends the command: exit
+    code 3.
+    """
+    given: list[Slot] = []
+    left: list[Unread] = []
     for unread in asked.unread:
-        if not unread.stops:
-            left.append(unread)
-        elif unread.slot and unread.value and _yes("%s: use it?" % _question(unread, asked), True):
-            given.append(slot(unread.slot, unread.value, "prompt", unread.text))  # type: ignore[arg-type]
-        elif unread.slot and unread.value or _yes('"%s" was not understood: go on without it?' % unread.text, False):
-            left.append(unread._replace(stops=False))
-        else:
+        own = _settled(unread, asked, _behind(tuple(given), trial)) if unread.stops else None
+        given += [own] if own is not None else []
+        meant_so = own is not None and (own.name == unread.slot or unread.text.lower() in str(own.value).lower())
+        left += [] if meant_so else [unread._replace(stops=False)]
+    return asked._replace(slots=asked.slots.replaced(given), unread=tuple(left))
+
+
+def _settled(unread: "Unread", asked: "Wanted", trial: "Trial") -> "Slot | None":
+    """Return what a word is said to mean, None where the script goes on without it."""
+    named = bool(unread.slot and unread.value)
+    question = "%s: use it?" % _question(unread, asked) if named else _NOT_UNDERSTOOD % unread.text
+    for _ in range(TRIES):
+        answer = _line(printable("%s [%s] " % (question, "Y/n" if named else "y/N"))).strip()
+        agreed = answer.lower() in ("y", "yes") or named and not answer
+        try:
+            if "=" in answer or named and agreed:
+                own = _meant(answer if "=" in answer else "%s=%s" % (unread.slot, unread.value), unread.text)
+                return _judged(Missing(own.name, "", _choices(own.name, asked)), own, own.name, lambda it: trial([it]))
+        except Complaint as error:
+            _say(error.format_message())
+            continue
+        if agreed or named and answer.lower() in ("n", "no"):
+            return None
+        if answer.lower() in ("", "n", "no"):
             _say("nothing was written")
             raise click.exceptions.Exit(3)
-    return asked._replace(slots=asked.slots.replaced(given), unread=tuple(left))
+        _say('"%s" is no answer: y, n, or SLOT=VALUE' % printable(answer))
+    raise Complaint("%s: no usable answer" % unread.text)
+
+
+_NOT_UNDERSTOOD = '"%s" was not understood: go on without it?'
+
+
+def _meant(answer: str, where: str) -> "Slot":
+    """Return the slot of `nodes=4`. Raises `Complaint` for another name, with the near one."""
+    name, _, value = answer.partition("=")
+    if name.strip() not in NAMES:
+        hint = meant(name.strip(), NAMES)
+        raise Complaint("%s: there is no slot of this name" % name.strip(), hint or "slots are %s" % ", ".join(NAMES))
+    return slot(name.strip(), value, "prompt", answer)._replace(origin=Origin("prompt", where))  # type: ignore[arg-type]
+
+
+def _choices(name: str, asked: "Wanted") -> "tuple[str, ...]":
+    """Return what the site's list has for a slot, () where it lists nothing."""
+    from maple_agents.write.decide.decision import choices
+
+    return choices("filesystems", asked.cluster) if name == "filesystems" else ()
 
 
 def _question(unread: "Unread", asked: "Wanted") -> str:
@@ -136,12 +179,6 @@ def _question(unread: "Unread", asked: "Wanted") -> str:
     if unread.slot in PLACES:
         return '"%s" is a %s of %s' % (unread.text, named, asked.cluster.site.id)
     return '"%s": %s = %s' % (unread.text, named, unread.value)
-
-
-def _yes(question: str, default: bool) -> bool:
-    """Return the answer; an empty one, or the end of input, is the default."""
-    answer = _line(printable("%s [%s] " % (question, "Y/n" if default else "y/N"))).strip().lower()
-    return answer in ("y", "yes") if answer else default
 
 
 # Questions on a terminal: each slot that is missing, once, with the site's own words.

@@ -203,7 +203,8 @@ def _accounted(asked: Wanted) -> Wanted:
 
     sizes: dict[str, int] = {name: number for name in _SIZES if (number := asked.slots.number(name)) is not None}
     sizes.update({"ranks": asked.ranks} if asked.ranks is not None else {})
-    doubts = (*accounted.masked(asked.slots), *accounted.total(asked.text, sizes))
+    doubts = (*accounted.masked(asked.slots), *accounted.of_another(asked.slots, asked.cluster.site))
+    doubts += tuple(accounted.total(asked.text, sizes))
     asked = _without(asked, (*doubts, *accounted.other_time(asked.slots, asked.unread)))
     torn = tuple(accounted.torn(asked.text, asked.slots))
     names = tuple(accounted.nameless(asked.text, asked.slots, (*asked.unread, *torn)))
@@ -216,8 +217,19 @@ def held_against(asked: Wanted, script: bytes, assumed: "Sequence[Assumed]", adv
 
     values = [*(str(slot.value) for slot in asked.slots.values()), *(str(each.value) for each in assumed)]
     held = (script.decode("utf-8", "replace"), *values, *advice, *(word.text for word in asked.unread))
-    lost = (*unwritten(asked.text, held, tuple(asked.slots)), *uncounted(asked.text, assumed))
+    lost = (
+        *unwritten(asked.text, held, tuple(asked.slots)),
+        *uncounted(asked.text, assumed),
+        *_elsewhere(asked, assumed),
+    )
     return asked._replace(unread=(*asked.unread, *_shown(asked.text, lost))) if lost else asked
+
+
+def _elsewhere(asked: Wanted, assumed: "Sequence[Assumed]") -> "tuple[Unread, ...]":
+    """Return the wish that is a place's own name, where another place was taken for it: "debug" as debug-scaling."""
+    taken = {str(each.value).lower() for each in assumed if each.slot in _PLACES}
+    names = {row.name.lower() for row in asked.cluster.site.partitions if not row.routed}
+    return tuple(Unread(wish) for wish in sorted(asked.wishes & names) if taken and wish not in taken)
 
 
 def _by_tagger(asked: Wanted) -> Wanted:

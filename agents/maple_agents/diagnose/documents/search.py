@@ -129,7 +129,7 @@ def near(cosines: Sequence[float]) -> bool:
 
 
 def _telling(text: str) -> list[str]:
-    words = [word for word in search_words(text) if not word.isdigit() and len(word) > 1 and word not in COMMON]
+    words = [word for word in search_words(text) if word not in COMMON]
     return words[:ASKED]
 
 

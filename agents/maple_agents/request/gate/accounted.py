@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from maple_submit_filter.site.facts import Site
+
 from ...base.slots import Missing, Slots, Unread
 from ..language.vocabulary import listed, pattern, texts
+from ..unread import whose_account
 
 _WORDS = texts("accounted")
 _TAIL = re.compile(r"[^\s,;)\]}\"'`»”|，。；、]*")
@@ -69,6 +72,14 @@ def other_time(slots: Slots, unread: Sequence[Unread]) -> Iterator[Missing]:
     lengths = [each.text for each in unread if not each.stops and _LENGTH.search(each.text)]
     if "walltime" not in slots and lengths:
         yield Missing("walltime", "%s may be of another job; say how long this one may run" % lengths[0])
+
+
+def of_another(slots: Slots, site: Site) -> Iterator[Missing]:
+    """Yield the question for the account where what was read has the form of another cluster's accounts."""
+    own = slots.get("account")
+    whose = whose_account(str(own.value), site) if own is not None and own.origin.by == "request" else ""
+    if own is not None and whose:
+        yield Missing("account", "%s has the form of an account of %s; say the one to charge here" % (own.value, whose))
 
 
 def masked(slots: Slots) -> Iterator[Missing]:

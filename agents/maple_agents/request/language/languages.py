@@ -160,14 +160,16 @@ def english(text: str, kept: Sequence[tuple[int, int]]) -> Translated | None:
     *kept*: characters that stay as they are (commands, options).
     """
     name = language(text)
-    if name not in texts("foreign"):
-        return None
-    text = _commas(text)
+    foreign = name in texts("foreign")
+    text = _commas(text) if foreign else text
     text = _TURKISH.sub(lambda ending: " " * len(ending[0]), text) if name == "Turkish" else text
+    replaced = _with_borrowed(text, _replacements(text, name, kept) if foreign else [])
+    if not foreign and not replaced:
+        return None
     parts: list[str] = []
     places: list[int] = []
     at = 0
-    for start, end, words in _replacements(text, name, kept):
+    for start, end, words in replaced:
         parts += [text[at:start], words]
         places += [*range(at, start), *_spread(start, end, len(words))]
         at = end
@@ -194,6 +196,29 @@ def _replacements(text: str, name: str, kept: Sequence[tuple[int, int]]) -> list
         words = wide if wide is not None else phrases[" ".join(match.group().lower().split())].strip("-")
         replaced.append((start, end, words if wide is not None or not _CJK.match(match.group()) else " %s " % words))
     return sorted(replaced)
+
+
+def _with_borrowed(text: str, replaced: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Return *replaced* and the units behind a number that are of another language than the text: "4 heures"."""
+    pattern, units = _units()
+    borrowed = [(*match.span(), " %s" % units[match["unit"].lower()]) for match in pattern.finditer(text)]
+    free = [own for own in borrowed if not any(start < own[1] and own[0] < end for start, end, _ in replaced)]
+    return sorted([*replaced, *free])
+
+
+@cache
+def _units() -> tuple[re.Pattern[str], dict[str, str]]:
+    units = {
+        phrase: words
+        for name in texts("foreign")
+        for phrase, words in table(texts("foreign")[name].lower()).items()
+        if words in _OF_A_NUMBER and len(phrase) > 2 and phrase.isalpha() and not _CJK.search(phrase)
+    }
+    longest = sorted({*units} - _ENGLISH - _SHARED - _OF_A_NUMBER, key=len, reverse=True)
+    return re.compile(r"(?i)(?<=\d)[ \t\u00a0]?(?P<unit>%s)(?![\w'-])" % "|".join(longest)), units
+
+
+_OF_A_NUMBER = frozenset(("node", "nodes", "hour", "hours", "minute", "minutes", "day", "days", "week", "weeks"))
 
 
 def _counted(text: str, phrases: Mapping[str, str]) -> Iterator[tuple[int, int, str]]:

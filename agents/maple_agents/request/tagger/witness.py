@@ -148,9 +148,11 @@ def _is_account(match: re.Match[str], used: Sequence[tuple[int, int]], tagger: R
     known = {name.lower() for site in of_files() for name in (site.id, site.name, *site.aliases)}
     taken = match[1].lower() in known or any(first < match.end(1) and match.start(1) < end for first, end in used)
     label, margin = tagger.held(*match.span(1))
+    taken = taken or _MEANS.search(match.string[: match.start(1)]) is not None
     return not taken and (label in _NAMED_SO or label in (OTHER, "") and margin < NOTHING)
 
 
+_MEANS = re.compile(r"(?i)\b(?:with|using|via|by|class)[ \t]+\Z")  # "with MirroredStrategy" names no account
 _NAMED_SO = ("account", "job_name", "environment", "site", "paradigm", "place")
 
 

@@ -6,6 +6,7 @@ What the request says nothing of is not guessed: then the answer is None, and th
 from __future__ import annotations
 
 import functools
+import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...base.slots import Slots
@@ -61,8 +62,25 @@ def choose(text: str, slots: Slots, cluster: Cluster | None = None, judge: Judge
     return choice if choice and (cluster is None or _starts(choice.paradigm, cluster)) else None
 
 
+_SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
+
+
 def search(text: str, judge: Judge) -> Choice | None:
-    """Return the paradigm that *text* describes, by search alone; None where none fits."""
+    """Return the paradigm that *text* describes, by search alone; None where none fits.
+
+    A sentence of it has to say so by itself: a signature and a list's numbers describe nothing.
+    """
+    choice = _found(text, judge)
+    if choice is None:
+        return None
+    sentences = [part for part in _SENTENCES.split(text) if part.strip()]
+    by_one = len(sentences) < 2 or any(
+        own.paradigm == choice.paradigm for part in sentences if (own := _found(part, judge))
+    )
+    return choice if by_one else None
+
+
+def _found(text: str, judge: Judge) -> Choice | None:
     if len(search_words(text)) < FEWEST:
         return None
     judged = judge.judged(text, meaning=False)

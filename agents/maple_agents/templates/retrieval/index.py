@@ -216,8 +216,9 @@ class Words:
 
 
 def search_words(text: str) -> list[str]:
-    """Return the words of a query that tell passages apart, each once, in their order."""
+    """Return the words of a query that tell passages apart, each once, in their order: no number, no single letter."""
     words = (word for word in _WORD.findall(text[:LONGEST].casefold()) if word not in STOP)
+    words = (word for word in words if len(word) > 1 and not word.isdigit())
     return list(dict.fromkeys(words))[:MOST_WORDS]
 
 

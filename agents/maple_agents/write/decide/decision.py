@@ -90,7 +90,7 @@ def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lac
         assumed += [Assumed("nodes", 1, "no number was given")]
     gpu = choice.of_device(cluster, spot.kinds) if spot.kinds else None
     ranks = nodes * spot.fitted.ranks_per_node if nodes is not None else None
-    missing += _other_makers(asked, spot)
+    missing += [*_other_makers(asked, spot), *_other_account(asked, spot)]
     chosen = choice.choose(slots, cluster, asked.wishes, gpu, ranks, spot.fitted.nodes, asked.hints)
     missing += [slot for slot in chosen.missing if slot.slot not in {each.slot for each in missing}]
     spot, reasons = _by_processes(spot, nodes, chosen, asked)
@@ -115,6 +115,15 @@ def _other_makers(asked: Asked, spot: Spot) -> list[Missing]:
     able = tuple(kind.name for kind in asked.cluster.site.kinds if kind.gpus and kind.gpu_vendor != "intel")
     says = "%s nodes have Intel GPUs, where NCCL and CUDA do not run: the program uses xccl there" % spot.kinds[0].name
     return [Missing("gpu", says + ("; or say other nodes" if able else ""), (spot.kinds[0].name, *able))]
+
+
+def _other_account(asked: Asked, spot: Spot) -> list[Missing]:
+    """Return the question for another account, where its name says that it is for CPUs, and the job has GPUs."""
+    own, gpus = asked.said.get("account"), spot.fitted.gpus_per_node
+    if own is None or own.origin.by != "request" or not gpus or "cpu" not in re.split("[-_]", str(own.value).lower()):
+        return []
+    says = "%s is for CPUs by its name, and the job has GPUs" % own.value
+    return [Missing("account", says + ": say the one for GPUs, or the same to insist")]
 
 
 _IMAGES = {
