@@ -1,8 +1,9 @@
 """The pytest plugin of `python -m tests.bugs`: each bug is tried by the tests that reach its statement.
 
 First every test runs once, and the statements of the code in question that it reaches are kept. Then, for each bug, a
-fork of this process gets the function with the bug and runs those tests, the narrowest of each function in turn, until
-one fails. What a test starts as another program never sees the bug.
+fork of this process gets the function with the bug and runs those tests until one fails: of each function of the tests
+in turn the one that reaches most of the bug's file, the short ones first. What a test starts as another program
+never sees the bug.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import random
 import re
 import signal
 import time
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
@@ -62,7 +64,8 @@ class Trials:
         )
         self.trials = list[Trial]()
         self.seconds: dict[str, float] = {}
-        self.width: dict[str, int] = {}  # statements reached
+        self.places: dict[str, array[int]] = {}  # statements reached, by their numbers
+        self.numbers: dict[str, set[int]] = defaultdict(set)  # of the statements of a file
         self.reached: dict[Statement, list[str]] = defaultdict(list)
         self.items: dict[str, pytest.Item] = {}
 
@@ -102,8 +105,10 @@ class Trials:
             self._watch(fresh, statements)
             os._exit(0)
         os.waitpid(child, 0)
+        for at, statement in enumerate(statements):
+            self.numbers[statement[0]].add(at)
         for name, (seconds, places) in _known(self.known, statements).items():
-            self.seconds[name], self.width[name] = seconds, len(places)
+            self.seconds[name], self.places[name] = seconds, array("L", places)
             for place in places if name in self.items else ():
                 self.reached[statements[place]].append(name)
 
@@ -140,7 +145,7 @@ class Trials:
     def _tried(self, bug: Bug) -> tuple[str, str]:
         """Return what became of a bug, and by which test."""
         there = self.reached.get((bug.file, bug.function, bug.statement), ())
-        names = self._in_turn(there)
+        names = self._in_turn(there, self.numbers[bug.file])
         if not names:
             return "unreached", ""
         read, write = os.pipe()
@@ -153,13 +158,17 @@ class Trials:
             who = said.read()
         return ("alive", "%d tests" % len(names)) if ended == 0 else ("noticed", who or "no end")
 
-    def _in_turn(self, names: Iterable[str]) -> list[str]:
-        """Return the narrowest test of each function first, then the next of each: all of them have their say."""
+    def _in_turn(self, names: Iterable[str], near: set[int]) -> list[str]:
+        """Return the first test of each function, then the next of each: all of them have their say.
+
+        Of a function those come first that reach most of the statements *near*: one that passes by a rule that has
+        nothing to say reaches few of it. Those of a turn come by the time that they take: long ones hold up no other.
+        """
         turn = Counter[str]()
-        rows = []
-        for name in sorted(names, key=lambda name: (self.width[name], self.seconds[name])):
+        rows, apart = [], {name: -len(near.intersection(self.places[name])) for name in names}
+        for name in sorted(apart, key=lambda name: (apart[name], len(self.places[name]), self.seconds[name])):
             function = name.partition("[")[0]
-            rows.append((turn[function], self.width[name], self.seconds[name], name))
+            rows.append((turn[function], self.seconds[name], name))
             turn[function] += 1
         return [row[-1] for row in sorted(rows)]
 
@@ -171,9 +180,9 @@ class Trials:
         self.living.swap({(bug.file, bug.function): compiled(bug, _read(bug.file))})
         spent = 0.0
         for name in names:
+            if spent + self.seconds[name] > SECONDS:
+                continue
             spent += self.seconds[name]
-            if spent > SECONDS:
-                return 0
             if _fails(self.items[name], None):
                 os.write(write, name.encode()[:4000])
                 return 1

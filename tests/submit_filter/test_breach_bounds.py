@@ -63,6 +63,7 @@ ROWS: list[Row] = [
         (1, 2),
         (0,),
     ),
+    (kinds.ENV_RANK, TASKS + SET % ("$HEAD", 29500, "{n}", 0, LOCAL), (4,), (3, 8)),  # one of a larger world it may be
     (kinds.ENV_RANK, TASKS + SET % ("$HEAD", 29500, 4, "{n}", LOCAL), (0, 1, "$SLURM_NODEID", LOCAL), (ID,)),
     (kinds.WORLD_SIZE, TASKS + SET % ("$HEAD", 29500, "{n}", ID, LOCAL), (2, 3, 5, 8), (4, "$SLURM_NTASKS")),
     (kinds.WORLD_SAID, TASKS + RANKED % ("$HEAD", 29500, "{n}"), (5, 8), (3, 4, "$SLURM_NTASKS")),
@@ -129,6 +130,13 @@ ROWS: list[Row] = [
         ("head -n 1", "sed -n 1p"),
     ),
     (kinds.TOLD_APART, ONE_EACH + "export HEAD\n" + URL, ("$(hostname)",), ("$HEAD",)),
+    (kinds.TOLD_APART, ONE_EACH + "export HEAD\n" + URL.replace("=", " "), ("$(hostname)",), ("$HEAD",)),
+    (
+        kinds.TOLD_APART,
+        ONE_EACH + URL.replace("{n}", "$(hostname)").replace("dist-url=", "{n} "),
+        ("dist-url", "init_method", "master", "rdzv-endpoint", "coordinator_address"),
+        ("log", "url", "masters of"),
+    ),
     (
         kinds.WITHHELD,
         ONE_EACH + (RANKED % ("$HEAD", 29500, 2)).replace("srun", "srun --export={n}"),
