@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agents.mapping import blind, proposers, search
+from tests.agents.mapping import blind, proposers, search, slips
 from tests.agents.mapping.cases import cases, found
 from tests.network_lab import products
 from tests.network_lab.measure import main
@@ -20,6 +20,12 @@ def test_mapping() -> None:
     for path in blind.sets():
         print(f"{path.stem}: {blind.table(blind.judged(path))}")
     main(3)
+
+
+@pytest.mark.timeout(1800)
+def test_mapping_slips() -> None:
+    """Print what is found of slips in right scripts of every site, and of their twins (four minutes)."""
+    print("\n" + slips.table(slips.measured()))
 
 
 @pytest.mark.timeout(3600)

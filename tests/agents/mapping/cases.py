@@ -21,6 +21,7 @@ from maple_agents.mapping.topology import Machine, Network
 from maple_submit_filter.answer.decision import Decision, decide, likely_plan
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
 from maple_submit_filter.types.job import line_of
+from maple_submit_filter.types.launch_plan import LaunchPlan
 from maple_submit_filter.types.submission import Submission
 
 FOLDER = Path(__file__).parents[2] / "cases" / "mapping"
@@ -77,14 +78,15 @@ def lines(decision: Decision, asked: Submission, here: Site, case: Case | None =
 
         network = topology.network_of(case.topology, hosts(case.hosts))
     likely = likely_plan(asked, here) if decision.plan.presumable else None
-    machine = Machine(_hardware(decision, here), network)
+    machine = Machine(hardware(decision.plan, here), network)
     return judged(decision.plan, asked.script or b"", machine, likely, beside(asked.cwd))
 
 
-def _hardware(decision: Decision, here: Site) -> topology.Hardware:
-    if here.id not in sites.ids() or decision.plan is None:
+def hardware(plan: LaunchPlan, here: Site) -> topology.Hardware:
+    """Return the node that a plan gets, as the site's file has it."""
+    if here.id not in sites.ids():
         return topology.Hardware()
     name = sites.path(here.id)
     with open(name, "rb") as file:
         facts = parse(file.read(), name)
-    return topology.hardware_of(facts, [kind.name for kind in decision.plan.allocation.node_kinds])
+    return topology.hardware_of(facts, [kind.name for kind in plan.allocation.node_kinds])
