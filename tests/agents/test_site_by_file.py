@@ -68,3 +68,14 @@ def test_a_record_never_names_a_file(maple, tmp_path, monkeypatch) -> None:
 
     known = site_for(JobFacts("7", scheduler="slurm", site=str(tmp_path / "ours.toml")), None)
     assert known.site.id != "ours" and sites._DRAFTS == {}
+
+
+def test_a_draft_that_nothing_starts_on_says_what_it_lacks(maple, tmp_path) -> None:
+    """On PBS each maker's program has its own words; a draft knows whose none is, and somebody said it of one alone."""
+    text = (VISTA.parent / "aist-abci3.toml").read_text()
+    text = re.sub(r"(?ms)^\[launcher\..*?(?=^\[(?!launcher))", "", text)
+    for name, maker in (("mpirun", ""), ("mpiexec", 'implementation = "Open MPI"\n')):
+        text += '\n[launcher.%s]\nstate = "present"\n%ssource = ["abci-mpi"]\n' % (name, maker)
+    (tmp_path / "pbs.toml").write_text(re.sub(r'(?m)^id = ".*"', 'id = "pbs"', text))
+    said = maple("new", "ddp on 2 nodes for 2 hours in queue rt_HF, account abc, run train.py", "--site", "./pbs.toml")
+    assert "whose mpirun is, its site file does not say (implementation)" in said.err

@@ -201,7 +201,7 @@ def loaded(where: "Here") -> Site:
         if wanted in GENERIC:
             return GENERIC[wanted]
         if wanted in sites.ids():
-            raise Complaint(_first(error), f"see them all with: maple site lint {wanted}") from error
+            raise Complaint(_first(error), f"see them all with: maple site lint {sites.shown(wanted)}") from error
         raise _no_such_site(wanted, sites.ids()) from error
 
 

@@ -89,7 +89,8 @@ def _head(system: System, kinds: Sequence[Kind], site_id: str, today: datetime.d
     if vendors and all(vendors):
         entries.append(Entry("gpu_vendors", sorted(set(vendors)), "by the names of the GPUs"))
     entries += [Entry("checked", today), Entry("mode", "observe", "a draft only looks on")]
-    return Block((), [*entries, Entry("unknown", list(unknown))])
+    notes = [] if all(vendors) else ['Whose are the GPUs? gpu_vendors = ["nvidia"], ["amd"] or ["intel"]']
+    return Block((), [*entries, Entry("unknown", list(unknown))], notes)
 
 
 def _scheduler(system: System, here: Machine) -> Block:

@@ -43,6 +43,11 @@ def named(site: str) -> str:
     return site_id
 
 
+def shown(site_id: str) -> str:
+    """Return the word by which another command finds the site: the path of its file where that was named."""
+    return _DRAFTS.get(site_id, site_id)
+
+
 def ids() -> list[str]:
     """Return the ids of all sites that have a file, sorted; the annotated example is none."""
     names = {name[:-5] for folder in places.folders(FOLDER) for name in os.listdir(folder) if name.endswith(".toml")}

@@ -324,7 +324,11 @@ def _none(launcher: str, paradigm: str, launch_files: tuple[LaunchFile, ...], cl
         )
     )
     by = " by %s" % launcher if launcher else ""
-    return "no launch template starts %s%s on %s; there are %s" % (paradigm, by, cluster.site.id, names or "none")
+    says = "no launch template starts %s%s on %s; there are %s" % (paradigm, by, cluster.site.id, names or "none")
+    nobodys = [name for name in ("mpirun", "mpiexec") if name in facts and not facts[name].maker]
+    if names or not nobodys:
+        return says
+    return "%s; whose %s is, its site file does not say (implementation)" % (says, " and ".join(nobodys))
 
 
 def launcher_advice(launch: LaunchFile, paradigm: Paradigm, cluster: Cluster) -> tuple[str, ...]:
