@@ -22,7 +22,8 @@ def starts_no_program(command: nodes.Simple) -> bool:
     if len(argv) < 2 or any(text.raw in _ASKED for text in argv):
         return False
     own = 2 if argv[0].raw == b"accelerate" else 1
-    readings = [read(table, argv, own) for table in _tables(argv[0].raw)]
+    every = [read(table, argv, own) for table in _tables(argv[0].raw)]
+    readings = [reading for reading in every if not reading.problem] or every  # of the makers that take these words
     ended = [reading for reading in readings if reading.program >= len(argv)]
     valued = (any(option.value is not None for option in each.options) for each in ended if not each.problem)
     return len(ended) == len(readings) and any(valued)

@@ -19,7 +19,7 @@ from . import breach_kinds
 from .breaches import agent_breaches, agent_of, is_local, meeting_id, per_node, raw_of, same
 
 # U+2010 to U+2015 and U+2212: what word processors and web pages put in place of the hyphens that options begin with.
-_DASH = rb"-?(?:\xe2\x80[\x90-\x95]|\xe2\x88\x92)(?:-|\xe2\x80[\x90-\x95])?(?=[A-Za-z])"
+_DASH = rb"-?(?:(?:\xe2\x80[\x90-\x95]|\xe2\x88\x92|\xef\xb9\xa3|\xef\xbc\x8d)-?){1,2}(?=[A-Za-z])"
 _NODE = rb"(?:\0(?:host|name|addr):\d+\0|%s)(?::\d{1,5})?" % NODE_LIST
 
 
@@ -125,7 +125,7 @@ def _workers(start: Start, part: Sequence[Start], world: Optional[int], holds: b
 
 def dash(word: bytes) -> int:
     """Return how many bytes of another dash an option begins with, 0 where it is none."""
-    match = re.match(_DASH, word) if b"\xe2" in word[:2] else None
+    match = re.match(_DASH, word) if b"\xe2" in word[:2] or b"\xef" in word[:2] else None
     return match.end() if match is not None else 0
 
 

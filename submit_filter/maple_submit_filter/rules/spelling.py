@@ -71,3 +71,16 @@ def _two_apart(name: str, other: str) -> bool:
         for at, letter_too in enumerate(other.lower(), 1):
             left, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, left + (letter != letter_too))
     return row[-1] <= 2
+
+
+def option_alike(name: str, other: str) -> bool:
+    """Return whether an option is another one misspelt: a letter, words joined, underscores, their order."""
+    spelled, known = (word.strip("-").replace("_", "-") for word in (name, other))
+    if spelled == known:
+        return name != other  # dashes for underscores, where there is but one of them
+    joined = spelled.replace("-", "").lower() == known.replace("-", "")
+    return joined or (len(spelled) > 3 and alike(spelled, known)) or _in_order(spelled) == _in_order(known)
+
+
+def _in_order(name: str) -> List[str]:
+    return sorted(word.rstrip("s") for word in name.lower().split("-"))

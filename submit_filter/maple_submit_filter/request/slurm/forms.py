@@ -84,7 +84,7 @@ def exclusive_of(settings: Settings) -> Iterator[Tuple[Setting, str]]:
             yield second, "--%s and --%s are mutually exclusive" % (name, other)
 
 
-_GRES = rb"(?:none|(?:gres[:/])?[A-Za-z][\w.-]*(?::[A-Za-z][\w.-]*)?(?::\d+[kKmMgG]?)?(?:\([^()]*\))?)\Z"
+_GRES = rb"(?:none|(?:gres[:/])?[A-Za-z][\w.-]*(?::\d*[A-Za-z][\w.-]*)?(?::\d+[kKmMgG]?)?(?:\([^()]*\))?)\Z"
 _ARRAY = rb"\d+(?:-\d+(?::\d+)?)?(?:,\d+(?:-\d+(?::\d+)?)?)*(?:%\d+)?\Z"
 _AFTER = rb"(?:after(?:any|ok|notok|burstbuffer|corr)?(?::\d+(?:_(?:\d+|\*))?(?:\+\d+)?)+|singleton|expand:\d+)"
 _DEPENDS = rb"%s(?:[,?]%s)*\Z|\d+(?:[,:]\d+)*\Z" % (_AFTER, _AFTER)

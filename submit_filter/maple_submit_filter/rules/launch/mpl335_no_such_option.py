@@ -16,7 +16,7 @@ from ...types.launch_plan import LaunchPlan, Link, Step
 from ...types.text import Text
 from .. import rule
 from ..program_text import name_in_called_file
-from ..spelling import alike
+from ..spelling import option_alike
 
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "horovodrun", "srun", "mpiexec")
 _CLOSED = ("torchrun", "accelerate", "deepspeed", "horovodrun")  # none of them takes options by plug-ins
@@ -123,12 +123,7 @@ def _unknown(link: Link, word: Text, table: Table, plan: LaunchPlan, job: Job) -
 
 
 def _near(name: bytes, other: bytes) -> bool:
-    spelled, known = (word.decode("utf-8", "replace").replace("_", "-") for word in (name, other))
-    if spelled.strip("-") == known.strip("-"):
-        return name != other  # dashes for underscores, where the launcher has but one of them
-    short = len(spelled) < 6
-    joined = spelled.replace("-", "") == known.replace("-", "")
-    return joined or (alike(spelled, known) and not short) or _words(name) == _words(other)
+    return option_alike(name.decode("utf-8", "replace"), other.decode())
 
 
 def _words(name: bytes) -> Tuple[bytes, ...]:

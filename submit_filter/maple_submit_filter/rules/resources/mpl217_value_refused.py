@@ -61,7 +61,7 @@ def _nothing(name: str, value: bytes) -> str:
 
 _COUNT = rb"[ \t]*\+?\d+[kKmM]?\Z"
 _SPAN = rb"\d+[kKmM]?-\d+[kKmM]?\Z"
-_AMOUNT = rb"[0-9.+ \tkKmMgGtTpPbBiI]*\Z"
+_AMOUNT = rb"[ \t]*\+?(?:\d+(?:\.\d*)?|\.\d+)?[ \t]*(?:[kKmMgGtTpP][iI]?[bB]?)?\Z"
 _TIME = rb"[ \t]*-?(?:\d+-)?\d*(?::\d*){0,2}[ \t]*\Z"
 _SIGNAL = rb"(?:[BR]+:)?[-+]?\w+(?:@\d+)?\Z"
 
@@ -108,7 +108,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: sbatch --nodes=four job.sh, or #SBATCH --time=2h
     Right: sbatch --nodes=4 job.sh, and #SBATCH --time=02:00:00
     Wrong: #SBATCH -nodes=2, #SBATCH --ntasks-per-node=0, #SBATCH --time=
-    Wrong: #SBATCH --gres=gpus:4
+    Wrong: #SBATCH --gres=gpus:4, --gres=gpu4, --gpus-per-node=four
     Right: #SBATCH --gres=gpu:4
     Wrong: #SBATCH --nodes==2, --exclusive=true, --hint=nomt; --mem beside --mem-per-cpu; --gres=gpu=4; --array=1:5
     Right: #SBATCH --nodes=2, --exclusive, --hint=nomultithread; one of the two; --gres=gpu:4; --array=1-5
@@ -116,6 +116,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            Only values that no release takes are reported, with a cure where one value can be meant (2h).
     """
     yield from _doubtful(job, site)
+    yield from _no_gpus(job)
     glued = list(_one_dash(job))
     yield from glued
     if glued:
@@ -175,6 +176,27 @@ def _doubtful(job: Job, site: Site) -> Iterator[Finding]:
         fixes = (made.fix(Safety.ASK, "--gres=gpu:..."),) if made is not None else ()
         yield Finding("MPL217", "the resource is called gpu, not %s" % gres.value.split(b":")[0].decode(), at(gres),
                       fixes=fixes, help="sbatch says: Invalid generic resource (gres) specification")  # fmt: skip
+
+
+_COUNTED = ("gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket")
+_NO_TYPE = re.compile(
+    rb"(?i)(?:gpus?=)?(\d+)(?:[ _-]*(?:gpus?|x))?|all|none|any|max|auto|one|two|three|four|eight|gpus?"
+)
+_GLUED = re.compile(rb"(?i)gpus?[_-]?(\d{1,2})")
+
+
+def _no_gpus(job: Job) -> Iterator[Finding]:
+    """Yield numbers of GPUs that sbatch takes for the name of a kind of GPU: four, 4gpus, gpu=4; --gres=gpu4."""
+    for name in (*_COUNTED, "gres"):
+        setting = job.settings.get(name)
+        match = (_GLUED if name == "gres" else _NO_TYPE).fullmatch(setting.value) if setting is not None else None
+        if setting is None or match is None or setting.value.isdigit():
+            continue
+        number = match.group(1) or b""
+        meant = b"gpu:" + number if name == "gres" else number
+        yield Finding("MPL217", "--%s=%s names a kind of GPU, and no number" % (name, setting.value.decode()),
+                      at(setting), fixes=_restated(job, setting, meant, Safety.ASK) if number else (),
+                      help="Slurm says: Invalid generic resource (gres) specification")  # fmt: skip
 
 
 def _one_dash(job: Job) -> Iterator[Finding]:

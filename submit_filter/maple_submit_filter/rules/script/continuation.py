@@ -16,7 +16,8 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 
 _OPTION = rb"(?=[ \t]*(?:--?[A-Za-z]|[\w./${}-]{1,200}\.py\b))"
-_BLANKS = re.compile(rb"(?<!\\)(?:\\\\)*\\([ \t]+)\n(?=[ \t]*[^\s#])")
+_BLANKS = re.compile(rb"(?<!\\)(?:\\\\)*\\([ \t]+(?:#[^\n]*)?)\n(?=[ \t]*[^\s#])")
+_EMPTY = re.compile(rb"(?m)(?<=[ \t])\\\n[ \t]*(?=\n[ \t]*[^\s#])")
 _COMMENTS = re.compile(rb"(?<!\\)(?:\\\\)*\\\n((?:[ \t]*#[^\n]*\n)+)" + _OPTION)
 _GOES_ON = re.compile(
     rb"[ \t]*(?:--?[A-Za-z]|(?:torchrun|python[\d.]*|accelerate|deepspeed|apptainer|singularity|bash)[ \t])"
@@ -51,7 +52,7 @@ def cut_lines(plan: LaunchPlan, job: Job, code: str) -> List[Cut]:
     source = job.source
     if not job.script.is_shell:
         return []
-    unmarked = list(_unmarked(source, code))
+    unmarked = [*_unmarked(source, code), *_empty(source, code)]
     breaks = [*_blanks(source, code), *_comments(source, code)] if plan.steps else []
     if not breaks and not unmarked:
         return []
@@ -131,7 +132,8 @@ def _blanks(source: bytes, code: str) -> Iterator[_Break]:
     for match in _BLANKS.finditer(source):
         start, end = match.span(1)
         edit = Edit(Span(start, end), b"", code)
-        yield _Break("a blank behind the backslash", Span(start - 1, end), _rest(source, match.end()), (edit,))
+        what = "a comment behind the backslash" if b"#" in match.group(1) else "a blank behind the backslash"
+        yield _Break(what, Span(start - 1, end), _rest(source, match.end()), (edit,))
 
 
 def _comments(source: bytes, code: str) -> Iterator[_Break]:
@@ -154,6 +156,15 @@ def _unmarked(source: bytes, code: str) -> Iterator[_Break]:
             edit = Edit(Span(stop, stop), b" \\", code)
             yield _Break("the missing backslash", Span(stop, stop), _rest(source, end + 1), (edit,))
         at = end + 1
+
+
+def _empty(source: bytes, code: str) -> Iterator[_Break]:
+    """Yield where an empty line stands behind a backslash, and the rest of a launch line behind that."""
+    for match in _EMPTY.finditer(source):
+        if _GOES_ON.match(source, match.end() + 1):
+            stop = len(source[: match.start()].rstrip())
+            edit = Edit(Span(match.end(), match.end()), b"\\", code)
+            yield _Break("an empty line", Span(stop, stop), _rest(source, match.end() + 1), (edit,))
 
 
 def _rest(source: bytes, at: int) -> int:

@@ -13,14 +13,14 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
-from ..spelling import alike
+from ..spelling import option_alike
 
 
 @rule("MPL106", "sbatch knows no such option", "slurm")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """A directive with an option that sbatch does not know is refused, unless a plug-in of the site knows it.
 
-    Wrong: #SBATCH --gpu-per-node=4
+    Wrong: #SBATCH --gpu-per-node=4, --ntasks_per_node=4, --cpuspertask=8, --time:01:00:00
     Right: #SBATCH --gpus-per-node=4
     Wrong: #SBATCH --cpu-bind=cores, which is an option of srun
     Right: srun --cpu-bind=cores python train.py
@@ -33,11 +33,16 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for oddity in job.script.oddities:
         if oddity.kind != "refused" or not unknown_option(oddity.says):
             continue
-        word = job.source[oddity.span.start : oddity.span.end].split(b"=")[0].lstrip(b"-").decode("utf-8", "replace")
+        written = job.source[oddity.span.start : oddity.span.end].split(b"=")[0].lstrip(b"-")
+        word = written.decode("utf-8", "replace")
         if _is_sruns(word):
             yield _of_srun(word, oddity.span, plan, job)
             continue
-        near = [name.decode() for name in SBATCH.long if alike(word, name.decode())]
+        colon = word.find(":")
+        if colon > 0 and written[:colon] in SBATCH.long:
+            yield _with_colon(oddity.span, written[:colon], job)
+            continue
+        near = [name.decode() for name in SBATCH.long if option_alike(word, name.decode())]
         if near and len(word) > 3:
             start = job.source.find(word.encode(), oddity.span.start, oddity.span.end)
             edit = Edit(Span(start, start + len(word.encode())), near[0].encode(), "MPL106")
@@ -45,6 +50,14 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             fixes = (fix,) if start >= 0 else ()
             yield Finding("MPL106", "sbatch knows no option --%s" % word, oddity.span, fixes=fixes,
                           help="did you mean --%s?" % near[0])  # fmt: skip
+
+
+def _with_colon(span: Span, name: bytes, job: Job) -> Finding:
+    """`--time:01:00:00`: the first colon stands for the =."""
+    at = job.source.find(name + b":", span.start, span.end) + len(name)
+    shown = "--%s" % name.decode()
+    fix = Fix((Edit(Span(at, at + 1), b"=", "MPL106"),), Safety.ASK, shown + "=", harmless=True)
+    return Finding("MPL106", "a colon stands where %s wants an =" % shown, span, fixes=(fix,), help=shown + "=...")
 
 
 def _is_sruns(word: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterator, Optional, Tuple
 
 from ...cures.option_edits import restate
-from ...request.scheduler_words import option
+from ...request.scheduler_words import is_pbs, option
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
@@ -13,21 +13,45 @@ from ...types.job import Job, Oddity, Setting
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 
+# Options of sbatch that lay out the job; what is said twice of others is seldom meant to differ.
+_LAYOUT = ("nodes", "ntasks", "ntasks-per-node", "cpus-per-task", "gpus-per-node", "gpus", "gres", "mem", "time",
+           "partition", "account", "qos")  # fmt: skip
 
-@rule("MPL107", "a value that another one beats", "pbs")
+
+@rule("MPL107", "a value that another one beats")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
-    """Where two -l lines of a script set the same resource, qsub takes the first.
+    """Where two -l lines of a script set the same resource, qsub takes the first; sbatch takes the last.
 
     Wrong: #PBS -l walltime=01:00:00, and #PBS -l walltime=12:00:00 below it
+    Wrong: #SBATCH --nodes=4, and #SBATCH --nodes=1 below it
     Right: one of them, or qsub -l walltime=12:00:00 job.sh
     Why:   the job gets one hour, and qsub prints no warning. On the command line the last one counts, and of every
            other option also in a script. -C in a script has no effect at all. The script runs, so Maple changes
            nothing unasked: it offers the value that is written last.
     """
+    if not is_pbs(job):
+        yield from _said_twice(job)
+        return
     for oddity in job.script.oddities:
         if oddity.kind == "ignored" and _misleads(job, oddity):
             fixes = _written_last(job, oddity)
             yield Finding("MPL107", oddity.says, oddity.span, fixes=fixes, help="remove the line that is not meant")
+
+
+def _said_twice(job: Job) -> Iterator[Finding]:
+    """Yield options of directives whose earlier value differs from the last one, which holds."""
+    for name in _LAYOUT:
+        said = [one for one in job.settings.all(name) if one.origin.kind == "directive" and one.origin.span is not None]
+        said.sort(key=lambda one: one.origin.span.start if one.origin.span is not None else 0)
+        if len(said) < 2 or job.settings.get(name) is not said[-1] and job.settings.get(name) != said[-1]:
+            continue
+        first, last = said[0], said[-1]
+        if first.value != last.value:
+            says = "--%s stands in line %d already, and sbatch takes the last one" % (name, first.origin.line)
+            made = restate(job, last, first.value, "MPL107")
+            shown = "--%s=%s, which is written first" % (name, first.value.decode("utf-8", "replace"))
+            yield Finding("MPL107", says, last.origin.span, fixes=(made.fix(Safety.ASK, shown),) if made else (),
+                          help="remove the line that is not meant")  # fmt: skip
 
 
 def _written_last(job: Job, oddity: Oddity) -> Tuple[Fix, ...]:

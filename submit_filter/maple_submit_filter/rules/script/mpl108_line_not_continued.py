@@ -21,7 +21,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """A backslash continues a line, where it is the very last byte, and no comment stands in between.
 
     Wrong: srun torchrun --nnodes=2 \\ with a blank behind the backslash, and the other options in the next line
-    Wrong: srun python train.py \\, then # --debug \\, then --epochs 3
+    Wrong: srun python train.py \\, then # --debug \\ or an empty line, then --epochs 3
     Wrong: srun --nodes=4 without a backslash, and --gpu-bind=closest \\ python train.py in the next lines
     Right: nothing behind the backslash, and no comment between the lines
     Why:   the shell starts the first half alone, and then looks for a command named --epochs. Where the first half
@@ -48,6 +48,6 @@ def _may_be_cut(source: bytes) -> bool:
         return True
     lines = source.split(b"\n")
     return any(
-        behind.lstrip()[:1] == b"#" if line[-1:] == b"\\" else behind.lstrip().startswith(_REST)
+        behind.lstrip()[:1] in (b"#", b"") if line[-1:] == b"\\" else behind.lstrip().startswith(_REST)
         for line, behind in zip(lines, lines[1:])
     )
