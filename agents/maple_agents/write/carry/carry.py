@@ -19,7 +19,7 @@ from ..compose import launch_line
 from ..decide import layouts, places
 from ..decide.decision import decide_plan
 from ..values import Carried, Plan
-from . import directives, judgement, launch_lines, same_cluster, variables
+from . import directives, judgement, launch_lines, same_cluster, site_advice, variables
 from .assembly import Way, made, template
 from .misused_launcher import meant, surely_wrong
 
@@ -215,7 +215,10 @@ def _first_right(foreign: Foreign, plan: Plan, home: bool) -> Carried:
             continue
         why = judgement.wrong(script, foreign, plan.cluster, wanted)
         if not why:
-            advice += [] if home else judgement.advice_on(foreign, plan, script, simple_commands(foreign.source))
+            if not home:
+                advice += judgement.advice_on(foreign, plan, script, simple_commands(foreign.source))
+                script, says = site_advice.followed(script, foreign, plan.cluster, wanted)
+                advice += says
             return Carried(script, plan, tuple(dict.fromkeys((*foreign.notes, *advice))))
         whys.append(why)
     raise Refused("the script cannot be carried with certainty: %s" % whys[-1])

@@ -133,6 +133,38 @@ def test_what_was_decided_anew_stands_in_the_new_script_and_not_in_the_old(path:
         assert one.slot not in foreign.slots or foreign.slots[one.slot].value != one.value
 
 
+@pytest.mark.parametrize(("path", "there"), _pairs(), ids=lambda value: _id(value) if "/" in value else value)
+def test_what_the_new_cluster_finds_is_mended_or_told(path: str, there: str) -> None:
+    """Nobody learns from `maple check` what `maple new` knew and did not say."""
+    if (os.path.basename(path), there) in NOT_THERE:
+        return
+    foreign = _foreign(path)
+    made = _carried(foreign, there)
+    state = judgement.state_of(made.script, foreign, _cluster(there))
+    told = "\n".join(made.advice)
+    assert state is not None and [finding for finding in state.findings if finding.code not in told] == []
+
+
+CONTAINER = b"srun singularity exec --nv /scratch/torch.sif torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d"
+CONTAINER += b" --rdzv-endpoint=$H:29500 train.py\n"
+
+
+@pytest.mark.parametrize(
+    ("there", "line", "says"),
+    [
+        ("csc-lumi", b"singularity exec --rocm /scratch", "changed for the new cluster: --rocm in place of --nv"),
+        ("tacc-vista", b"module load tacc-apptainer; ", "changed for the new cluster: module load tacc-apptainer"),
+    ],
+)
+def test_what_the_new_clusters_rules_know_to_change_is_changed(there: str, line: bytes, says: str) -> None:
+    """A container's option for GPUs, a program that a module brings: nothing of these is wrong at home."""
+    script = HEAD + b"H=$(scontrol show hostnames | head -n 1)\n" + CONTAINER
+    beside = {"partition": "standard-g"} if there == "csc-lumi" else BESIDE[there]
+    made = carry(read(script), _cluster(there), _said(account="project_465000001", walltime="00:20:00", **beside))
+    assert isinstance(made, Carried) and line in made.script
+    assert any(sentence.startswith(says) for sentence in made.advice)
+
+
 def test_a_script_that_is_mended_at_home_has_its_changes_told_and_nothing_decided() -> None:
     """It says its own GPUs; a walltime that it leaves to the partition is nobody's decision."""
     with open(os.path.join(CASES, "carry", "mended-at-home.sh"), "rb") as file:
@@ -167,9 +199,11 @@ def test_an_option_with_another_value_is_not_told_as_left_out() -> None:
 
 
 def _own_lines(foreign: Foreign) -> list[bytes]:
-    """Return the lines that hold nothing of the cluster: no directive, launcher, module, plumbing, rank variable."""
+    """Return the lines that hold nothing of the cluster: no directive, launcher, module, plumbing, rank variable, and
+    no variable by which one maker's GPUs are picked.
+    """
     taken = {number for region in foreign.regions for number in _numbers(foreign, region.span)}
-    words = (b"RANK", b"WORLD_SIZE", b"scontrol", b"PBS_", b"SLURM_", b"PALS_", b"#!")
+    words = (b"RANK", b"WORLD_SIZE", b"scontrol", b"PBS_", b"SLURM_", b"PALS_", b"#!", b"ZE_AFFINITY", b"ROCR_VISIBLE")
     lines = foreign.source.split(b"\n")
     return [line for number, line in enumerate(lines, 1) if number not in taken and not any(w in line for w in words)]
 
