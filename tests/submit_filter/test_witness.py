@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from types import SimpleNamespace
+from typing import Optional, cast
 
 import pytest
 from maple_agents.ask import sites
 from maple_submit_filter.answer.decision import Decision, decide
+from maple_submit_filter.repair import witness
+from maple_submit_filter.repair.search import State
 from maple_submit_filter.site.facts import GENERIC_SLURM, Site
+from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 from maple_submit_filter.types.submission import Submission
 
 TRAIN = b"HEAD=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)\n"
@@ -170,3 +174,44 @@ def test_the_only_place_that_takes_all_that_is_asked_for_is_named_unasked(
     assert any(finding.code == "MPL206" and finding.proven for finding in decision.findings)
     expected = source.replace(words, becomes) if becomes is not None else None
     assert made(decision) == expected
+
+
+@pytest.mark.parametrize(
+    ("worlds", "code", "read"),
+    [
+        ([(8, 8)], "", True),
+        ([(8, 8), (4, 4)], "MPL301", True),
+        ([(8, 8)], "MPL102", False),
+        ([(8, 4)], "", False),
+        ([(8, 8), (8, 4)], "", False),
+        ([(None, None)], "", False),  # equal, but nobody said how many
+        ([(None, 8)], "", False),
+        ([], "", True),
+        ([], "MPL101", False),
+    ],
+)
+def test_words_that_were_unread_are_the_user_s_own_where_all_worlds_are_those_they_say(
+    worlds: list[tuple[Optional[int], Optional[int]]], code: str, read: bool
+) -> None:
+    """And nothing that the user wrote is unread still."""
+    groups = [SimpleNamespace(declared=declared, world_size=size) for declared, size in worlds]
+    heard = SimpleNamespace(plan=SimpleNamespace(steps=[SimpleNamespace(groups=[group]) for group in groups]))
+    end = SimpleNamespace(findings=[SimpleNamespace(code=code)] if code else [])
+    assert witness._as_written(cast(State, heard), cast(State, end)) == read
+
+
+@pytest.mark.parametrize(
+    ("new", "adds"),
+    [
+        (b"cd /a && ", True),
+        (b"cd /a; ", True),
+        (b"cd /a\n", True),
+        (b"srun ", False),
+        (b"a;b", False),
+        (b"a & ", False),
+    ],
+)
+def test_a_command_is_new_where_words_that_part_commands_are(new: bytes, adds: bool) -> None:
+    """In any one of the edits."""
+    edits = (Edit(Span(0, 0), b"export ", "MPL301"), Edit(Span(4, 4), new, "MPL301"))
+    assert witness._adds_command(Fix(edits, Safety.ASK, "a")) == adds
