@@ -17,6 +17,10 @@ STATIC = "srun bash -c 'torchrun --nnodes=2 --nproc-per-node=4 --master_addr=%s 
 C10D = "srun torchrun --nnodes=%s --nproc-per-node=%s --rdzv-backend=c10d --rdzv-id=%s --rdzv-endpoint=%s train.py\n"
 ON_TASK = "srun bash -c '%s'\n" % C10D[5:].strip()
 SET = "export MASTER_ADDR=%s MASTER_PORT=%s WORLD_SIZE=%s\nsrun bash -c 'RANK=%s LOCAL_RANK=%s python train.py'\n"
+OWN_PORT = (
+    "export MASTER_ADDR=$HEAD\n"
+    "srun bash -c 'WORLD_SIZE=%s RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID MASTER_PORT=%s python train.py'\n"
+)
 SEES = "export MASTER_ADDR=$HEAD MASTER_PORT=29500\nsrun bash -c 'CUDA_VISIBLE_DEVICES=%s python train.py'\n"
 URL = "srun bash -c 'python train.py --dist-url=tcp://{n}:29500'\n"
 PARTS = "srun bash -c 'CUDA_VISIBLE_DEVICES={n} torchrun --nproc-per-node=2 --standalone a.py'\n"
@@ -62,6 +66,13 @@ ROWS: list[Row] = [
         ONE_EACH + "export HEAD\n" + ON_TASK % (2, 4, 7, "$HEAD:$((29500+SLURM_NODEID*{n}))"),
         (1, 2),
         (0,),
+    ),
+    (kinds.PORT_DIFFERS, TASKS + OWN_PORT % (4, "$((29500+SLURM_PROCID*{n}))"), (1, 2), (0,)),
+    (
+        kinds.PORT_DIFFERS,
+        TASKS + OWN_PORT % ("{n}", "$((29500+SLURM_PROCID))"),
+        (4, "$SLURM_NTASKS"),
+        (3, "$SLURM_NNODES"),
     ),
     (kinds.ENV_RANK, TASKS + SET % ("$HEAD", 29500, "{n}", 0, LOCAL), (4,), (3, 8)),  # one of a larger world it may be
     (kinds.ENV_RANK, TASKS + SET % ("$HEAD", 29500, 4, "{n}", LOCAL), (0, 1, "$SLURM_NODEID", LOCAL), (ID,)),
