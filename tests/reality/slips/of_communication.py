@@ -17,7 +17,13 @@ _IN_TASK = re.compile(rb"(?:ba)?sh -l?c '")
 
 def _told_master(script: Script) -> bool:
     """Several nodes, whose launcher the script tells the master's address in a variable."""
-    return script.several_nodes and len(re.findall(_HEAD, script.text)) == 1 and b"MASTER_ADDR=" in script.text
+    anew = re.search(rb"--container-|prolog|--environment", script.text)  # a hook may set it once more
+    return (
+        not anew
+        and script.several_nodes
+        and len(re.findall(_HEAD, script.text)) == 1
+        and b"MASTER_ADDR=" in script.text
+    )
 
 
 def _says(names: bytes) -> re.Pattern[bytes]:
@@ -50,7 +56,7 @@ def _list(name: bytes) -> bytes:
 
 
 def _slurm_master(script: Script) -> bool:
-    return _told_master(script) and not script.is_pbs
+    return _told_master(script) and not script.is_pbs and b"c10d" not in script.text
 
 
 def _pbs_master(script: Script) -> bool:

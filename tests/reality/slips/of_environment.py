@@ -16,8 +16,9 @@ AMD_OR_INTEL = ("olcf-frontier", "csc-lumi", "alcf-aurora", "tacc-stampede3")
 
 
 def _shows_all(script: Script) -> bool:
-    """Several workers a node, and nobody says which devices they see."""
-    return many_workers(script) and b"_VISIBLE_DEVICES" not in script.text and script.case.site not in AMD_OR_INTEL
+    """Several workers a node, and nobody says which devices they see; srun itself would say so for its step."""
+    asks = many_workers(script) and b"_VISIBLE_DEVICES" not in script.text and not by_srun(script)
+    return asks and script.case.site not in AMD_OR_INTEL
 
 
 def _needed(script: Script) -> Optional[bytes]:

@@ -280,10 +280,9 @@ SLIPS = [
             "python -u": _python_before(b"python -u "),
             "its path": _python_before(b"/usr/bin/python3 "),
             "$(which python)": _python_before(b"$(which python) "),
-            "a variable": _python_before(b"$PYTHON "),
             "set above": lambda script: (
                 lambda text: text[: script.body] + b"\nPY=python\n" + text[script.body :] if text else None
-            )(_python_before(b"$PY ")(script)),
+            )(_python_before(b"$PY ")(script) if b"'" not in script.launch else None),
         },
     ),
     Slip(

@@ -14,8 +14,10 @@ from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
+from ...types.text import Piece, Text
 from .. import rule
 from ..program_text import named_values, place_of
+from .as_written import LOCAL, on_several_nodes, which_node, written
 
 # What a program calls the address at which its ranks meet, and what a node calls itself.
 _MEETING = frozenset((
@@ -34,6 +36,29 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   on every node localhost is that node: each rank waits on its own node, without a message, until the
            rendezvous times out after ten to fifteen minutes.
     """
+    found = False
+    for finding in _by_plan(plan, job, site):
+        found = True
+        yield finding
+    if not found and on_several_nodes(plan, job):
+        yield from _as_written(plan, job, site)
+
+
+def _as_written(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Yield that an address is every node's own by the words alone, whatever reads it."""
+    places = list(written(plan, job.source, "address"))
+    if not places or {which_node(place.value) for place in places} != {LOCAL}:
+        return  # of several nobody knows which is taken
+    for place in places:
+        text = Text((Piece(place.value, place.span.start),))
+        ways = replacements(text, first_words(text, site, plan), "MPL501", job.source)
+        says = "%s is %s, which each of the %s nodes takes for itself" % (
+            place.name.decode(), place.value.decode("utf-8", "replace"), plan.allocation.nodes)  # fmt: skip
+        yield Finding("MPL501", says, place.span, fixes=as_offers(as_first_node(ways)),
+                      help="use the name of the job's first node")  # fmt: skip
+
+
+def _by_plan(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind in (breach_kinds.MASTER_LOCAL, breach_kinds.LOCAL_SAID):

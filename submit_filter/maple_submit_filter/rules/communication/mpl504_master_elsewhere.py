@@ -11,7 +11,9 @@ from ...site.facts import Site
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
+from ...types.text import Piece, Text
 from .. import rule
+from .as_written import LAST, LIST, on_several_nodes, which_node, written
 
 SAID = {
     breach_kinds.MASTER_ELSEWHERE: "the master address is not the node where rank 0 runs",
@@ -34,12 +36,37 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   rank 0 runs on the first node of the list; nothing listens on the last one. The list itself, n[01-02], is
            the name of no node.
     """
+    known = [breach.kind for step in plan.steps for breach in step.breaches if breach.kind in SAID]
+    if not known and on_several_nodes(plan, job):
+        yield from _as_written(plan, job, site)
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == breach_kinds.MASTER_OUTSIDE and _ON_NAMED.search(b" ".join(_nodes_asked(job))):
                 continue  # the job is for that very node
             if breach.kind in SAID:
                 yield _finding(step, breach, plan, site, job)
+
+
+_WRITTEN = {
+    LAST: "is not the first node of the list, where rank 0 runs",
+    LIST: SAID[breach_kinds.LIST_SAID][11:],
+}
+
+
+def _as_written(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Yield that an address is no first node by the words alone, whatever reads it."""
+    places = list(written(plan, job.source, "address"))
+    kinds = {which_node(place.value) for place in places}
+    if len(kinds) != 1 or not kinds <= set(_WRITTEN):
+        return  # of several nobody knows which is taken
+    if LAST in kinds and b"c10d" in job.source:
+        return  # its agents meet at any node of the job
+    for place in places:
+        kind = which_node(place.value)
+        text = Text((Piece(place.value, place.span.start),))
+        fixes = as_offers(first_node_fixes(text, site, "MPL504", job.source, plan))
+        yield Finding("MPL504", "%s %s" % (place.name.decode(), _WRITTEN[kind]), place.span, fixes=fixes,
+                      help="use the name of the job's first node")  # fmt: skip
 
 
 def _nodes_asked(job: Job) -> Iterator[bytes]:

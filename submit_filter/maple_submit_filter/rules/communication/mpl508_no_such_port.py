@@ -15,6 +15,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
 from .. import rule
+from .as_written import written
 from .port_bounds import port_bounds
 
 CODE = "MPL508"
@@ -43,12 +44,25 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             if breach.kind == breach_kinds.NO_PORT:
                 yield _finding(step, breach, job)
     yield from _by_id_alone(plan, job)
-    for span, written, value in _worked_out(plan, job.source):
+    if not any(breach.kind == breach_kinds.NO_PORT for step in plan.steps for breach in step.breaches):
+        yield from _as_written(plan, job)
+    for span, kept, value in _worked_out(plan, job.source):
         says = _out_of_range(port_bounds(value, job.source, plan.assigned))
         if says:
             own = _in_range(value, job)
-            fix = Fix((Edit(span, written + own, CODE),), Safety.ASK, "keep it in range: " + own.decode())
+            fix = Fix((Edit(span, kept + own, CODE),), Safety.ASK, "keep it in range: " + own.decode())
             yield Finding(CODE, says, span, fixes=(fix,), help="keep it in range: " + own.decode())
+
+
+def _as_written(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """Yield that a port is no number of a port by the words alone, whatever reads it."""
+    for place in written(plan, job.source, "port"):
+        value = place.value.strip(b"\"'")
+        number = int(value) if value.isdigit() and len(value) < 10 else None
+        if value.isalpha() or number is not None and not _FIRST_FREE <= number <= _LAST and number:
+            says = "%s is for root alone" % number if number and number < _FIRST_FREE else _says(value)
+            fix = Fix((Edit(place.span, USUAL, CODE),), Safety.ASK, "use 29500, the default port of torch")
+            yield Finding(CODE, says, place.span, fixes=(fix,), help="set a number from 1024 to 65535")
 
 
 _ID = re.compile(rb"[\"']?\$\{?PBS_JOBID\}?[\"']?")
@@ -57,9 +71,9 @@ _ID = re.compile(rb"[\"']?\$\{?PBS_JOBID\}?[\"']?")
 def _by_id_alone(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     """Yield that a port is the id of the job, which PBS writes 123456.server."""
     own = _in_range(b"", job)
-    for span, written, value in _worked_out(plan, job.source) if is_pbs(job) else ():
+    for span, kept, value in _worked_out(plan, job.source) if is_pbs(job) else ():
         if _ID.fullmatch(value):
-            edit = Edit(span, written + own, CODE)
+            edit = Edit(span, kept + own, CODE)
             fix = Fix((edit,), Safety.ASK, "keep it in range: " + own.decode(), harmless=True)
             yield Finding(CODE, "the id of the job is 123456.server, which is no port", span,
                           fixes=() if "array" in job.settings else (fix,), help="ports end at %d" % _LAST)  # fmt: skip
@@ -67,9 +81,14 @@ def _by_id_alone(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
 
 def _worked_out(plan: LaunchPlan, source: bytes) -> Iterator[Tuple[Span, bytes, bytes]]:
     """Yield where a port is worked out, what is to stay in front of it, and how it is."""
+    told = set()
     for name, spans in plan.assigned.items():
         for span in spans if plan.steps and name.upper().endswith(b"PORT") else ():
+            told.add(span.end)
             yield span, name + b"=", source[span.start : span.end].partition(b"=")[2]
+    for place in written(plan, source, "port") if plan.steps else ():
+        if place.span.end not in told:
+            yield place.span, b"", place.value
     for step in plan.steps:
         start = step.span.start
         for match in re.finditer(_GIVEN, source[start : step.span.end]) if b"$((" in source else ():

@@ -80,7 +80,7 @@ def _by_words(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     if _vendors(plan) - {"nvidia"} or not _has_gpus(plan) or _BY_HAND.search(job.source):
         return
     for step in plan.steps:
-        for runner, options in step.images if not step.maybe and _is_for_gpus(step, plan) else ():
+        for runner, options in step.images if not step.maybe and (_is_for_gpus(step, plan) or _is_all(plan)) else ():
             lets = _LETS.get(runner, ())
             if lets and not any(name in options for name in (*lets, "...")):
                 fixes = tuple(fix._replace(harmless=False) for fix in _let_in(runner, lets[0], step, job))
@@ -109,6 +109,15 @@ def _is_for_gpus(step: Step, plan: LaunchPlan) -> bool:
         return True
     each = step.tasks_per_node is not None and step.tasks_per_node == plan.allocation.gpus_per_node
     return each and is_rank(step) and b"MASTER_ADDR" in plan.assigned
+
+
+def _is_all(plan: LaunchPlan) -> bool:
+    """Return whether all that a job of GPUs starts is Python in containers, so that nothing of it can use them."""
+    asked = plan.allocation.gpus_asked or plan.allocation.gpus_per_node or plan.allocation.gpus_per_task
+    return bool(asked) and all(
+        step.images and _PYTHON.match(b" ".join(step.program)) and not any(map(_CPU_WORD.search, step.program))
+        for step in plan.steps
+    )
 
 
 def _let_in(runner: str, flag: str, step: Step, job: Job) -> Tuple[Fix, ...]:

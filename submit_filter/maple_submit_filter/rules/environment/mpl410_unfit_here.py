@@ -124,7 +124,8 @@ def _word(unfit: Unfit, words: str, job: Job) -> Optional[_Place]:
     if not _may_stand(words, job.source):
         return None
     names = b"|".join(rb"[ \t]+".join(map(re.escape, name.encode().split())) for name in words.split("|"))
-    match = re.search(rb"(?m)^(?![ \t]*#)(?:[^#\n]*?[\s\"'=(;&|])?(%s)(?![\w-])" % names, job.source)
+    shown = rb"(?:#|(?:echo|printf)\b)"
+    match = re.search(rb"(?m)^(?![ \t]*%s)(?:[^#\n]*?[\s\"'=(;&|])?(%s)(?![\w-])" % (shown, names), job.source)
     return _in_front(unfit, match, job) if match is not None else None
 
 

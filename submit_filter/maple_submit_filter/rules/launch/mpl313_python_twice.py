@@ -15,6 +15,7 @@ from .. import rule
 
 CODE = "MPL313"
 _PYTHON = rb"(?s:.*/bin/)?python(?:[23](?:\.\d{1,2})?)?"
+_ASKED = rb"(?:\$\(|`)(?:which|command[ \t]+-v|type[ \t]+-p)[ \t]+python[23]?[)`](?=[ \t])"
 _FLAGS = rb"-[bBdEiIOqsSuvx]+"  # of Python, those without a value
 
 
@@ -38,12 +39,25 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             continue
         if foreign(link.argv[0].raw, link.around):
             continue  # a program of that name may be anything
+        yield from _asked_for(step, link.name, job.source)
         if step.program and b"python" in step.program[0] and re.fullmatch(_PYTHON, step.program[0]):
             at = step.program_spans[0] if step.program_spans else None
             fix = _without(step, job.source)
             yield Finding(CODE, "%s starts Python itself, so it would look for a script named python" % link.name,
                           at or step.span, True, fixes=(fix,) if fix is not None else (),
                           help="remove the word python; a module needs -m")  # fmt: skip
+
+
+def _asked_for(step: Step, name: str, source: bytes) -> Iterator[Finding]:
+    """Yield that the shell is asked where Python is, in front of the script."""
+    at = step.program_spans[0] if step.program_spans else None
+    match = re.compile(_ASKED).match(source, at.start) if at is not None else None
+    if match is None:
+        return
+    end = match.end() + len(source[match.end() :]) - len(source[match.end() :].lstrip(b" \t"))
+    fix = Fix((Edit(Span(match.start(), end), b"", CODE),), Safety.ASK, "remove the word python")
+    yield Finding(CODE, "%s starts Python itself, so it would run python as the script" % name, Span(*match.span()),
+                  fixes=(fix,), help="remove the word python; a module needs -m")  # fmt: skip
 
 
 _LAUNCHERS = (b"torchrun", b"accelerate", b"deepspeed", b"horovodrun")

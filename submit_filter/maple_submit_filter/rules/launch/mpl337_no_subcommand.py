@@ -30,6 +30,12 @@ _CALLED = (
     rb"(?P<flags>(?:[ \t]+--?[A-Za-z][\w-]*(?:=\S+|[ \t]+\d+)?)*)[ \t]+(?P<word>[\w./$\"][^\s;&|]*)"
 )
 _PROGRAM = rb"(?i)\S+\.(?:py|sif|simg|img)\Z|docker://\S+|\$\{?\w*(?:SIF|IMG|IMAGE|CONTAINER)\w*\}?\Z"
+# An option of what starts, where each takes a few of its own: the word is lacking, whatever follows.
+_AT_ONCE = (
+    rb"(?m)(?:^|[;&|('\"][ \t]*|(?<=[ \t]))(?P<name>accelerate(?=[ \t]+--(?!help\b|version\b)[a-z])"
+    rb"|(?:apptainer|singularity)(?=[ \t]+(?:--(?:nv|nvccli|rocm|bind|env|pwd|home|cleanenv|containall|fakeroot|overlay"
+    rb"|writable|no-home|contain)\b|-[BeHW][ \t])))(?=(?P<word>[ \t]+-[\w-]+))"
+)
 _NO_CALL = (b"load", b"add", b"install", b"echo", b"-p", b"module", b"ml", b"which", b"-v")
 
 
@@ -45,12 +51,14 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not any(name in job.source for name in _TAKEN):
         return
     source = joined(job.source)
-    for match in re.finditer(_CALLED, source):
-        name, word = match.group("name"), match.group("word").strip(b"\"'")
-        if word in _TAKEN[name] or not re.match(_PROGRAM, word) or in_comment(source, match.start("name")):
+    for match in (*re.finditer(_AT_ONCE, source), *re.finditer(_CALLED, source)):
+        name, word = match.group("name"), match.group("word").strip(b" \t\"'")
+        if word in _TAKEN[name] or in_comment(source, match.start("name")):
+            continue
+        if not re.match(_PROGRAM, word) and word[:1] != b"-":
             continue
         before = source[: match.start("name")].rpartition(b"\n")[2].split()
-        if before and before[-1] in _NO_CALL:
+        if before and (before[-1] in _NO_CALL or before[0] in _NO_CALL):
             continue
         shown, own = name.decode(), _MEANT[name]
         edit = Edit(Span(match.end("name"), match.end("name")), b" " + own, "MPL337")
