@@ -25,7 +25,7 @@ from tests.lab.processes import folders
 HERE = Path(__file__).parent
 VENV = Path(os.environ.get("MAPLE_CALLERS_VENV") or HERE.parents[1] / "build" / "callers-venv")
 CALLERS = ("submitit", "dask", "parsl", "psij", "maestro", "reframe", "snakemake", "hydra")
-LONGEST = 180  # seconds until a caller that hangs is given up
+LONGEST = 400  # seconds until a caller that hangs is given up
 
 pytestmark = pytest.mark.skipif(not (VENV / "bin/python").exists(), reason="make callers-venv installs the callers")
 
