@@ -13,7 +13,7 @@ from maple_submit_filter.types.launch_plan import LaunchPlan, Step
 from . import mpi_order, placement, size_files, sizes
 from .crossings import Finding, Job, too_large
 from .groups import TENSOR, Mesh
-from .node import flaws, network_settings, resources
+from .node import apart, flaws, network_settings, resources
 from .node.flaws import Flaw
 from .node.network_settings import Use
 from .node.resources import NodeTasks
@@ -54,7 +54,14 @@ def judged(
     others = [_step(step, likely, source, machine, read) for step in likely.steps if step.links] if likely else []
     more = {line.line: _as_likely(line, likely) for line in others if line.findings and line.line not in known}
     lines = [more.pop(line.line, line) for line in lines]
+    lines += _one_by_one(plan, source, machine.hardware)
     return tuple(sorted([*lines, *more.values()], key=lambda line: line.line))
+
+
+def _one_by_one(plan: LaunchPlan, source: bytes, hardware: Hardware) -> list[Judged]:
+    """Return lines that start ranks one after the other, where these do not go together."""
+    tasks = [(step, tuple(_of_resources(step, plan, source, hardware))) for step in apart.one_by_one(plan)]
+    return [Judged(step.line, None, None, None, found) for step, found in tasks if found]
 
 
 def _as_likely(line: Judged, plan: LaunchPlan | None) -> Judged:
@@ -71,18 +78,19 @@ def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine, read: R
     method = mpi_order.method(plan, source)
     placed = mpi_order.renumbered(step, placed, method)
     joined = _joined(machine, source)
+    tasks = apart.workers(step, plan, source, read) or step
     hardware = machine.hardware
     if isinstance(placed, Unplaced):
         wide = tuple(too_large(step, division, plan, hardware)) if division is not None and not joined else ()
         wide = wide or tuple(_in_any_order(step, placed, division, machine, joined))
-        others = (*_of_resources(step, plan, source, hardware), *_of_settings(step, plan, source, hardware))
+        others = (*_of_resources(tasks, plan, source, hardware), *_of_settings(step, plan, source, hardware))
         return Judged(step.line, None, None, None, wide + others, _why(placed, division), division)
     world = len(placed.seats)
     mesh, experts = (division.dense(world), division.experts(world)) if division is not None else (None, None)
     job = Job(step, placed, machine, division or sizes.sizes_of(""), mesh, experts, joined, _dealt(method, step, plan))
     findings = [
         *job.findings(),
-        *_of_resources(step, plan, source, hardware),
+        *_of_resources(tasks, plan, source, hardware),
         *_of_settings(step, plan, source, hardware, _together(mesh, placed) if mesh is not None else 1),
     ]
     return Judged(step.line, placed, mesh, experts, tuple(findings), sizes=division)

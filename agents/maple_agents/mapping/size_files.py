@@ -40,10 +40,10 @@ NO_FILES = FileSizes()
 
 def of_step(step: Step, plan: LaunchPlan, source: bytes, read: Reads) -> FileSizes:
     """Return what the files of a launch line say."""
-    configs = [text for name in _configs(step) if (text := _text(name, step, plan, source, read)) is not None]
+    configs = [text for name in _configs(step) if (text := text_of(name, step, plan, source, read)) is not None]
     layers = [tuple(_of_config(name.decode("utf-8", "replace"), text)) for name, text in configs]
     program = next((word for word in step.program[:3] if word.endswith(b".py")), None)
-    found = _text(program, step, plan, source, read) if program is not None else None
+    found = text_of(program, step, plan, source, read) if program is not None else None
     if found is None:
         return FileSizes(tuple(layers))
     declared = tuple(
@@ -71,7 +71,7 @@ def _configs(step: Step) -> Iterator[bytes]:
     yield from list(names)[:_MOST_FILES]
 
 
-def _text(name: bytes, step: Step, plan: LaunchPlan, source: bytes, read: Reads) -> tuple[bytes, bytes] | None:
+def text_of(name: bytes, step: Step, plan: LaunchPlan, source: bytes, read: Reads) -> tuple[bytes, bytes] | None:
     """Return the name and the text of a file; one that the script writes before one that lies there."""
     bare = name[2:] if name.startswith(b"./") else name
     path = bare if bare.startswith(b"/") or not step.folder else step.folder.rstrip(b"/") + b"/" + bare

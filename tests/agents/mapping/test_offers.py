@@ -10,7 +10,8 @@ from maple_agents.mapping.check import Judged
 from maple_submit_filter.answer.decision import decide
 from maple_submit_filter.types.submission import Submission
 
-from tests.agents.mapping.cases import Case, _hardware, cases, lines
+from tests.agents.mapping.cases import Case, cases, lines
+from tests.agents.mapping.cases import hardware as hardware_of
 from tests.reality.asked import site
 
 
@@ -33,7 +34,7 @@ def test_half_of_the_wrong_mappings_are_cured_by_one_edit() -> None:
         if decision.plan is None:
             continue
         said = _judged(case, case.script)
-        hardware = _hardware(decision, site(case.site))
+        hardware = hardware_of(decision.plan, site(case.site))
         made = offers.offers(said, decision.plan, case.script, hardware, lambda new, case=case: _judged(case, new))
         found += sum(len(line.findings) for line in said)
         for finding, offer in made.items():
@@ -69,7 +70,7 @@ def test_nothing_is_offered_where_an_edit_would_not_cure() -> None:
     decision = decide(_asked(case, case.script), site(case.site), None)
     assert decision.plan is not None
     said = _judged(case, case.script)
-    hardware = _hardware(decision, site(case.site))
+    hardware = hardware_of(decision.plan, site(case.site))
     assert said[0].findings and not offers.offers(
         said, decision.plan, case.script, hardware, lambda new: _judged(case, new)
     )

@@ -41,13 +41,22 @@ def _shared(bound: Binding, node: NodeTasks, hardware: Hardware) -> Iterator[Fla
             continue
         if bound.wide and (parts < 2 or (len(others) + 1) * parts < len(bound.of) + parts):
             continue  # a domain is there for all ranks whose GPUs are near it
-        enough = len(first) >= len(bound.of) and len(first) > share if bound.own else len(first) == hardware.cores
-        if not bound.wide and bound.alike and enough:
-            continue
+        same = bound.own and all(bound.of[other] == first for other in others)
+        together = bound.alike or same and _beside(node, (at, *others), hardware)
+        enough = len(first) > max(len(others), share) if bound.own else len(first) == hardware.cores
+        if not bound.wide and together and enough:
+            continue  # as a domain that these ranks share
         common = sorted(first & (bound.of[others[0]] or first))
         what = f"the same node of memory ({some(common)})" if bound.domains else f"the same cores ({some(common)})"
         yield Flaw("cores", (at, *others), f"local ranks {some((at, *others))} are bound to {what}")
         return
+
+
+def _beside(node: NodeTasks, tasks: tuple[int, ...], hardware: Hardware) -> bool:
+    """Return whether the GPUs of all these tasks are known to be near the same cores."""
+    gpus = [gpu for task in tasks for gpu in node.tasks[task].gpus]
+    near = {hardware.near[gpu] if gpu is not None and gpu < len(hardware.near) else None for gpu in gpus}
+    return len(near) == 1 and None not in near
 
 
 def _narrow(bound: Binding, node: NodeTasks) -> Iterator[Flaw]:
