@@ -17,6 +17,10 @@ STATIC = "srun bash -c 'torchrun --nnodes=2 --nproc-per-node=4 --master_addr=%s 
 C10D = "srun torchrun --nnodes=%s --nproc-per-node=%s --rdzv-backend=c10d --rdzv-id=%s --rdzv-endpoint=%s train.py\n"
 ON_TASK = "srun bash -c '%s'\n" % C10D[5:].strip()
 SET = "export MASTER_ADDR=%s MASTER_PORT=%s WORLD_SIZE=%s\nsrun bash -c 'RANK=%s LOCAL_RANK=%s python train.py'\n"
+OF_FIRST = (
+    "srun bash -c 'if [ $SLURM_PROCID = 0 ]; then M=%s; fi; MASTER_ADDR=$M MASTER_PORT=29500 WORLD_SIZE=4 "
+    "RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID python train.py'\n"
+)
 OWN_PORT = (
     "export MASTER_ADDR=$HEAD\n"
     "srun bash -c 'WORLD_SIZE=%s RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID MASTER_PORT=%s python train.py'\n"
@@ -52,6 +56,18 @@ ROWS: list[Row] = [
     (kinds.MASTER_DIFFERS, ONE_EACH + "export HEAD\n" + ON_TASK % (2, 4, 7, "{n}:29500"), ("$(hostname)",), ("$HEAD",)),
     (kinds.MASTER_EMPTY, ONE_EACH + "export A={n}\n" + STATIC % ("$A", "$SLURM_NODEID"), ("",), ("$HEAD",)),
     (kinds.MASTER_LIST, ONE_EACH + C10D % (2, 4, 7, "{n}:29500"), ("$SLURM_JOB_NODELIST",), ("$HEAD",)),
+    (
+        kinds.MASTER_LIST,
+        TASKS + "export HEAD\nM=$SLURM_JOB_NODELIST\nexport M\n" + OF_FIRST % "{n}",
+        ("$SLURM_JOB_NODELIST",),
+        ("$HEAD", "localhost"),  # one process alone has another
+    ),
+    (
+        kinds.MASTER_LOCAL,
+        "#SBATCH --nodes=1 --ntasks=2 --gpus-per-node=4\n" + C10D % ("{n}", 2, 7, "localhost:29500"),
+        (3, 4),
+        (1, 2),  # agents too many are no matter of where they meet
+    ),
     (kinds.MASTER_OUTSIDE, ONE_EACH + RANKED % ("{n}", 29500, 2), ("node001",), ("$HEAD", "$(hostname)")),
     (
         kinds.MASTER_LOCAL,

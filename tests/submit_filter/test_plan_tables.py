@@ -7,7 +7,15 @@ from typing import Any, Optional
 
 import pytest
 from maple_submit_filter.plan import breach_kinds as kinds
-from maple_submit_filter.plan.declared_worlds import World, _alike, _feasible, _meant, lost, pinned
+from maple_submit_filter.plan.declared_worlds import (
+    World,
+    _alike,
+    _feasible,
+    _meant,
+    _with_words_read_now,
+    lost,
+    pinned,
+)
 from maple_submit_filter.site.facts import NodeKind
 from maple_submit_filter.types.edits import Edit, Span
 from maple_submit_filter.types.launch_plan import Allocation
@@ -94,6 +102,19 @@ def test_a_count_is_kept_as_a_number_unless_the_fix_writes_it() -> None:
     assert one not in [place for way in spans(elsewhere, workers) for place in way]
     assert one not in [place for way in spans(workers, elsewhere) for place in way]
     assert list(pinned(before, before, ())) == []
+    for made, why in (((elsewhere,), "T1"), ((), "")):
+        assert {edit.because for way in pinned(before, after, made) for edit in way} == {why}
+
+
+@pytest.mark.parametrize("became", ["torchrun", "python"])
+def test_words_are_read_now_only_where_an_agent_stood_and_stands(became: str) -> None:
+    """A launch without one, before or after, leaves the world as it was declared."""
+    line = LINE % ("--", "2", "--", "2")
+    sources = [(HEAD + text).encode() for text in (line, "srun python train.py\n")]
+    one, other = (Trial(source, {}).state(understood(source)).played() for source in sources)
+    before, after = (one, other) if became == "python" else (other, one)
+    world = World(2, 4, 8)
+    assert _with_words_read_now(world, before.steps[0], after.steps[0], before, after) == world
 
 
 LARGE = "#SBATCH --nodes=128 --ntasks-per-node=8 --gpus-per-node=8\n" + FIRST
