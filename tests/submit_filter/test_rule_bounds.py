@@ -8,7 +8,7 @@ from typing import Optional
 import pytest
 from maple_submit_filter.answer.decision import decide, examined, understood
 from maple_submit_filter.repair.search import State
-from maple_submit_filter.site.facts import Partition
+from maple_submit_filter.site.facts import GENERIC_PBS, Partition
 from maple_submit_filter.types.edits import apply
 from maple_submit_filter.types.submission import Submission
 
@@ -103,3 +103,32 @@ def test_an_image_may_be_told_in_any_one_way(words: tuple[bytes, ...], line: str
     script = "#!/bin/bash\n#SBATCH --nodes=2\n%ssrun --container-mounts=/data:/data python train.py\n" % line
     asked = submitted(script.encode())._replace(argv=(b"sbatch", *words, b"job.sh"))
     assert ("MPL703" in [finding.code for finding in decide(asked, SITE, None).findings]) == speaks
+
+
+HEADS = "#SBATCH --nodes=2 --ntasks-per-node=1\nsrun {n}ray start --head --block &\nwait\n"
+ON_NODES = "#PBS -l select=2:ncpus=8:ngpus=4\ncd $PBS_O_WORKDIR\nconda activate torch\npbsdsh -- {n}\n"
+ACTIVE = "#PBS -l select=2:ncpus=8:ngpus=4\ncd $PBS_O_WORKDIR\nsource {n}\npbsdsh -- python train.py\n"
+
+OFFERED: list[Row] = [  # the rule, the script with {n}, where it has something to offer, where not
+    ("MPL328", HEADS, ("", "--label "), ("--nodes=2 ", "--ntasks=2 ", "--ntasks-per-node=1 ")),
+    ("MPL411", ON_NODES, ("python train.py",), ('python train.py --name "a b"', "python train.py a\\ b")),
+    ("MPL411", ACTIVE, ("env/bin/activate", "$HOME/env/bin/activate"), ('"$HOME/env/bin/activate"',)),
+]
+
+
+@pytest.mark.parametrize(
+    ("code", "script", "offers", "tells"), OFFERED, ids=lambda one: one if isinstance(one, str) else ""
+)
+def test_a_rule_offers_a_change_where_it_can_be_written(
+    code: str, script: str, offers: tuple[object, ...], tells: tuple[object, ...]
+) -> None:
+    """Where the line's own words or quotes are in the way it only tells."""
+    made = {}
+    for n in (*offers, *tells):
+        source = ("#!/bin/bash\n" + script.replace("{n}", str(n))).encode()
+        asked = submitted(source)
+        if "#PBS" in script:
+            asked = asked._replace(scheduler="pbs", argv=(b"qsub", b"job.sh"))
+        findings = decide(asked, GENERIC_PBS if "#PBS" in script else SITE, None).findings
+        made[n] = [bool(finding.fixes) for finding in findings if finding.code == code]
+    assert made == {**dict.fromkeys(offers, [True]), **dict.fromkeys(tells, [False])}
