@@ -212,10 +212,14 @@ def is_account(word: str, site: Site) -> bool:
     return any(re.fullmatch(shape, word, re.IGNORECASE) for shape in shapes)
 
 
+def has_shapes(site: Site) -> bool:
+    """Tell whether it is known what accounts look like there."""
+    return any(file.id == site.id and file.account_shapes for file in of_files())
+
+
 def whose_account(word: str, site: Site) -> str:
     """Return the one other cluster that alone has accounts of that shape, "" where there is none, or several."""
-    here = next((file for file in of_files() if file.id == site.id), None)
-    if here is None or not here.account_shapes or is_account(word, site):
+    if not has_shapes(site) or is_account(word, site):
         return ""
     others = [
         file.id for file in of_files() if any(re.fullmatch(shape, word, re.IGNORECASE) for shape in file.account_shapes)

@@ -124,13 +124,33 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
     where = _where(options, asked)
     cluster = _cluster(where)
     resolved = _resolved(text, asked, cluster)
-    slots = options.with_more(resolved.slots.values())
+    own = Slots(slot for slot in resolved.slots.values() if slot.origin.by != "model")
+    slots = options.with_more(own.values())
     slots = _undenied(text, slots.replaced(_named(text, resolved, slots, cluster)))
+    slots = slots.with_more(_of_model(resolved.slots, cluster))  # what words and site leave open
     known_by = where.why if site_id or where.how != "said" else "the request names it"
     return Wanted(
         text, slots, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds, resolved.rest, known_by,
         _unread(text, resolved, slots, cluster), resolved.doubts, resolved.doubted,
     )  # fmt: skip
+
+
+def _of_model(slots: Slots, cluster: "Cluster") -> "list[Slot]":
+    """Return what a model found: a place, an account or file systems only as this site has them."""
+    from maple_agents.request.unread import has_shapes, is_account
+
+    rows = {(row.selector, row.name) for row in cluster.site.partitions if not row.routed}
+    listed, systems = {selector for selector, _ in rows}, _systems(cluster)
+
+    def is_here(slot: Slot) -> bool:
+        value = str(slot.value)
+        if slot.name in listed:
+            return (slot.name, value) in rows
+        if slot.name == "account":
+            return is_account(value, cluster.site) or not has_shapes(cluster.site)
+        return slot.name != "filesystems" or not systems or {*value.split(":")} <= {*systems}
+
+    return [slot for slot in slots.values() if slot.origin.by == "model" and is_here(slot)]
 
 
 _SIZES: tuple[Name, ...] = ("nodes", "gpus_per_node", "gpus_total", "ranks_per_node", "cpus_per_node", "cpus_per_task")
