@@ -81,7 +81,7 @@ def test_the_program_behind_a_wrapper_is_found(line):
         "conda activate x",
         "apptainer pull x",
         "python t.py",
-        "docker run x y",
+        "docker exec x y",
         "env --help",
         "nsys stats x",
     ],

@@ -30,7 +30,9 @@ FOLDERS = {"env": (b"-C", b"--chdir"), "apptainer": (b"--pwd", b"--cwd"), "singu
 
 
 PINS = ("taskset", "numactl")
-_ENVIRONMENTS = frozenset(("conda run", "mamba run", "uv run", "poetry run", "pipenv run", "pixi run"))
+_ENVIRONMENTS = frozenset(
+    ("conda run", "mamba run", "uv run", "poetry run", "pipenv run", "pixi run", "pdm run", "rye run")
+)
 
 
 def _kept(name: bytes, patterns: Sequence[bytes]) -> bool:

@@ -318,6 +318,7 @@ _PODMAN = """
     --cidfile, --restart, --env-merge, --unsetenv, --systemd 1
     --cgroup-parent, --memory-swap, --memory-reservation, --cpu-shares, --device-cgroup-rule, --link, --volumes-from 1
     --sig-proxy, --no-healthcheck, --oom-kill-disable, --tls-verify ?
+    --gpus 1
     """
 
 
@@ -398,6 +399,10 @@ _PIXI = """
     -q --quiet 0
     """
 
+_DOCKER = Wrapper(_wrapper("docker run", _PODMAN, GO, 1), {"env": SET, "env-file": UNREAD}, clears=True, container=True)
+_DOCKERS = "--config, --context, --host, --log-level 1\n-H 1\n-c 1\n-D 0\n--debug, --tls 0"
+_PRLIMIT = ("as", "core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice", "nofile", "nproc", "rss",
+            "rtprio", "rttime", "sigpending", "stack")  # fmt: skip
 _STARTS = "pixi may know a task of that name"
 
 BY_NAME: Dict[bytes, Wrapper] = {
@@ -514,6 +519,23 @@ BY_NAME: Dict[bytes, Wrapper] = {
             """,
         )
     ),
+    b"chrt": Wrapper(
+        _wrapper(
+            "chrt",
+            "-a --all-tasks 0\n-p --pid 0\n-m --max 0\n-v --verbose 0\n-R --reset-on-fork 0\n-T --sched-runtime 1\n"
+            "-P --sched-period 1\n-D --sched-deadline 1\n-b --batch 0\n-d --deadline 0\n-f --fifo 0\n-i --idle 0\n"
+            "-o --other 0\n-r --rr 0",
+            operands=1,
+        ),
+        {"pid": NOTHING, "max": NOTHING},
+    ),
+    b"prlimit": Wrapper(
+        _wrapper("prlimit", "-p --pid 1\n" + "\n".join("--%s ?" % name for name in _PRLIMIT)), {"pid": NOTHING}
+    ),
+    b"unbuffer": Wrapper(_wrapper("unbuffer", "-p 0")),
+    b"tau_exec": Wrapper(_wrapper("tau_exec", "-T 1\n-v 0\n-io 0\n-memory 0\n-ompt 0")),
+    b"omnitrace-run": Wrapper(_wrapper("omnitrace-run"), dashes=True),
+    b"rocprof-sys-run": Wrapper(_wrapper("rocprof-sys-run"), dashes=True),
     b"task_affinity": Wrapper(_wrapper("task_affinity")),  # TACC, behind ibrun
     b"tacc_affinity": Wrapper(_wrapper("tacc_affinity")),
     b"mem_affinity": Wrapper(_wrapper("mem_affinity")),
@@ -565,6 +587,11 @@ BY_VERB: Dict[bytes, Tuple[Table, Dict[bytes, Wrapper]]] = {
             {b"run": Wrapper(_wrapper("uv run", _UV, GO), {"env-file": UNREAD}, runs_scripts=True)},
         ),
         (b"poetry", "-C --directory 1\n-P --project 1\n-q --quiet 0\n-v 0", {b"run": Wrapper(_wrapper("poetry run"))}),
+        (b"docker", _DOCKERS, {b"run": _DOCKER}),
+        (b"nerdctl", _DOCKERS, {b"run": _DOCKER}),
+        (b"pdm", "-q --quiet 0\n-v --verbose 0\n-p --project 1", {b"run": Wrapper(_wrapper("pdm run"))}),
+        (b"rye", "-q --quiet 0\n-v --verbose 0", {b"run": Wrapper(_wrapper("rye run"))}),
+        (b"py-spy", "", {b"record": Wrapper(_wrapper("py-spy record"), dashes=True)}),
         (b"pipenv", "-q --quiet 0\n-v --verbose 0\n--python 1", {b"run": Wrapper(_wrapper("pipenv run"))}),
         (
             b"pixi",
