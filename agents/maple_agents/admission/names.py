@@ -25,7 +25,9 @@ _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 SPELLINGS: dict[str, tuple[str, ...]] = {
     "batch_size_per_device": (
         "per_device_train_batch_size", "train_micro_batch_size_per_gpu", "micro_batch_size", "per_gpu_train_batch_size",
-        "batch_size_per_gpu", "device_batch_size",
+        "batch_size_per_gpu", "device_batch_size", "per_device_batch_size", "per_gpu_batch_size",
+        "batch_size_per_device", "micro_batch_size_per_gpu", "train_batch_size_per_gpu", "samples_per_gpu",
+        "local_batch_size",
     ),
     "batch_size_global": ("global_batch_size", "total_batch_size", "effective_batch_size"),
     "batch_size": ("batch_size", "train_batch_size", "batchsize", "train_bs", "bs", "batch"),
@@ -35,15 +37,17 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     ),
     "steps": (  # of an environment too there are `max_steps`, where the training says its own
         "total_timesteps", "num_timesteps", "max_train_steps", "max_steps", "train_iters", "max_iters", "train_steps",
-        "num_train_steps", "total_steps", "num_steps",
+        "num_train_steps", "total_steps", "num_steps", "training_steps", "max_train_iters", "total_iters", "max_update",
+        "num_iterations", "max_iterations",
     ),
     "gradient_accumulation": (
         "gradient_accumulation_steps", "accumulate_grad_batches", "grad_accum", "accum_steps", "accum_iter",
     ),
     "sequence_length": (
-        "max_seq_length", "max_seq_len", "seq_length", "seq_len", "sequence_length", "block_size", "cutoff_len",
+        "max_seq_length", "max_seq_len", "seq_length", "seq_len", "sequence_length", "max_sequence_length",
+        "model_max_length", "block_size", "cutoff_len", "context_length", "seqlen",
     ),
-    "seed": ("seed", "random_seed", "manual_seed"),
+    "seed": ("seed", "random_seed", "manual_seed", "rng_seed", "global_seed"),
     "model": (
         "model_name_or_path", "pretrained_model_name_or_path", "model_name", "model_id", "model", "arch", "base_model",
         "model_path",

@@ -162,6 +162,9 @@ class _Reader:
     def _constant(self, call: ast.Call, name: str, last: str) -> None:
         if last in _SEEDS:
             self._take("seed", call.args[0] if call.args else None, call.lineno)
+        elif last == "from_pretrained" and "Tokenizer" in name:
+            for keyword in (keyword for keyword in call.keywords if keyword.arg == "model_max_length"):
+                self._take("model_max_length", keyword.value, keyword.value.lineno)
         elif last == "from_pretrained" and ("Model" in name or "For" in name):
             self._take("model", call.args[0] if call.args else None, call.lineno)
         elif last == "load_dataset":

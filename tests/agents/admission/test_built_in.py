@@ -102,3 +102,16 @@ def test_the_class_of_the_model_is_said(line, model):
     found = source(line.encode()).said
     values = {each.value for each in found if each.name == "model_name"}
     assert (values.pop() if len(values) == 1 else None) == model
+
+
+@pytest.mark.parametrize(
+    "line,length",
+    [
+        ("tokenizer = AutoTokenizer.from_pretrained(base, model_max_length=1024, use_fast=False)", "1024"),
+        ("tokenizer = transformers.LlamaTokenizer.from_pretrained(base, model_max_length=args.longest)", None),
+        ("model = AutoModel.from_pretrained(base, model_max_length=1024)", None),
+    ],
+)
+def test_the_length_that_a_tokenizer_cuts_at_is_said(line, length):
+    """Where it stands there as a number, and for a tokenizer alone."""
+    assert built_in(line + "\n").get("sequence_length") == length
