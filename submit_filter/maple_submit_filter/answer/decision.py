@@ -6,7 +6,9 @@ from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
 from ..host.bounded_file import read_file
 from ..plan.build import plan
+from ..play.scene import MOST_COMMANDS
 from ..play.tape.recording import Tape
+from ..repair.effort import SPENT, Effort
 from ..repair.search import Again, Repair, State, repair, submitted
 from ..request.slurm import submission as slurm
 from ..rules import diagnose
@@ -159,7 +161,7 @@ def _weighed(job: Job, site: Site, tape: Optional[Tape]) -> Tuple[State, State]:
 
 def _presumed(state: State, job: Job, site: Site) -> State:
     """Return the state with what is likely to be wrong, where what is unread leaves little to prove."""
-    if not state.plan.presumable:
+    if not state.plan.presumable or state.plan.commands > MOST_COMMANDS:
         return state
     from .left_alone import presumed
 
@@ -219,22 +221,21 @@ def _unread(state: State) -> str:
 def _cured(shown: State, state: State, site: Site, tape: Tape) -> Decision:
     """Only what is certain of the site may prove a repair, and what is likely may still speak against it."""
     known: Dict[Tuple[bytes, Tuple[bytes, ...]], Optional[State]] = {}  # asking tries again what SAFE fixes have tried
-    sure = _certain(site)
+    sure, effort = _certain(site), Effort()
 
     def again(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
         if (source, argv) not in known:
-            changed = understood(job.submission._replace(script=source, argv=argv), job.read, job.peruse)
-            known[source, argv] = _played(changed, sure, None, tape) if changed is not None else None
+            known[source, argv] = _tried(job, source, argv, sure, effort, tape)
         return known[source, argv]
 
-    first = _eased(shown, site)
+    first = _eased(shown, site, effort)
     base = again(first.state.job, *submitted(first.state)) if first is not None else state
     if base is None or (first is None and not state.proven()):
         return Decision("findings", shown.findings, shown.plan)
     safe = repair(base, (Safety.SAFE,), again).behind(first)
     more, unasked = (safe, True) if safe.whole else _with_offers(base, first, shown.findings, sure, again)
     safe = more if unasked else safe
-    held = list(safe.held_back)
+    held = [(shown.findings[0].code, SPENT)] * effort.refused + list(safe.held_back)
     likely = {finding.code for finding in shown.findings}
     repaired = _rewritten(state, safe, held, site, likely)
     offered = repaired if more is safe else _rewritten(state, more, held, site, likely)
@@ -247,15 +248,24 @@ def _harmless(state: State) -> bool:
     return any(fix.harmless for finding in state.findings for fix in finding.fixes[:1])
 
 
-def _eased(shown: State, site: Site) -> Optional[Repair]:
+def _tried(
+    job: Job, source: bytes, argv: Tuple[bytes, ...], site: Site, effort: Effort, tape: Optional[Tape] = None
+) -> Optional[State]:
+    """Return the job with another script and other words, None where its command refuses it, or no effort is left."""
+    if not effort.may_try():
+        return None
+    changed = understood(job.submission._replace(script=source, argv=argv), job.read, job.peruse)
+    return effort.played(_played(changed, site, None, tape) if changed is not None else None)
+
+
+def _eased(shown: State, site: Site, effort: Effort) -> Optional[Repair]:
     """Return what such changes lead to, None where there is none."""
     if not _harmless(shown):
         return None
     from ..repair.harmless import eased
 
     def again(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
-        changed = understood(job.submission._replace(script=source, argv=argv), job.read, job.peruse)
-        return _played(changed, site) if changed is not None else None
+        return _tried(job, source, argv, site, effort)
 
     start = again(shown.job, *submitted(shown))
     return eased(start, again) if start is not None else None

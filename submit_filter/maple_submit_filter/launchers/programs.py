@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 from ..play import image
 from ..play.interpreter import Interpreter
 from ..play.program_owner import MPI, RUN_IN_ENVIRONMENT, around
-from ..play.scene import START, Agent, Scene, Start, Trail
+from ..play.scene import AGENT, START, Agent, Scene, Start, Trail
 from ..play.shell_state import Shell
 from ..types.text import NUL, Text, host, plain, show
 from .devices import HIERARCHY, MASKS, PLACING
@@ -111,7 +111,7 @@ class Programs:
         self.scene.starts.append(
             Start(trail, shell.place, agent, {}, (), shell.dropped, tuple(program), True, shell.cwd)
         )
-        self.scene.commands += START
+        self.scene.commands += AGENT
 
     def _nameless(self, argv: List[Text], shell: Shell, trail: Trail) -> None:
         doubt = "the program's name is not known"

@@ -68,6 +68,7 @@ def plan(
         scene.strangers or scene.hidden,
         _leads(shell, scene, site),
         {name: text.raw for name, text in scene.files.items() if text is not None},
+        scene.commands,
     )
 
 

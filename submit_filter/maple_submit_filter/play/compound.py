@@ -69,6 +69,8 @@ class Compound(Values):
         if len(pipeline.commands) == 1:
             status = self.command(pipeline.commands[0], shell, trail)
             return negate(status) if pipeline.negated else status
+        if not pipeline.commands:  # `! ! `, with nothing behind it
+            return None
         if self._piped_to_file(pipeline, shell):
             return None
         for index, command in enumerate(pipeline.commands):

@@ -28,7 +28,7 @@ from .builtins import BUILTINS
 from .compound import Compound, Leave
 from .expansion import fields, word
 from .program_owner import of_command
-from .scene import MOST_COMMANDS, WORDS_OF_A_COMMAND, Scene, Trail
+from .scene import MOST_COMMANDS, PIECES_OF_A_COMMAND, WORDS_OF_A_COMMAND, Scene, Trail
 from .shell_state import Shell
 from .tape.recording import Tape, record
 from .values import BRIEF
@@ -144,7 +144,8 @@ class Interpreter(Compound):
             if not got and len(each.parts) == 1 and isinstance(each.parts[0], Param):
                 vanished += (each.parts[0].name,)
             argv += got
-        self.scene.commands += len(argv) // WORDS_OF_A_COMMAND
+        pieces = sum(len(text.pieces) for text in argv)
+        self.scene.commands += len(argv) // WORDS_OF_A_COMMAND + pieces // PIECES_OF_A_COMMAND
         return argv, vanished
 
     def _start(

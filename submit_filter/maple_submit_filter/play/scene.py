@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
     from ..bash.nodes import CommandSub, ProcessSub, Simple
 
-MOST_COMMANDS = 20_000  # played through per job; beyond it the rest of the script is unread
+# Played through per job; beyond it the rest of the script is unread. No script of the tests comes to a tenth of it.
+MOST_COMMANDS = 6_000
 BYTES_OF_A_COMMAND = 64  # of text that a filter went through count like a command, so that time stays bounded
 WORDS_OF_A_COMMAND = 8  # so many count like one more: a list of thousands may stand on thousands of lines
-START = 8  # commands that a program started in one place counts for
+PIECES_OF_A_COMMAND = 32  # and so many that words are put together of
+START, AGENT = 8, 24  # commands that a program started in one place counts for, and one that starts ranks
 ALLOCATION, FIRST, MACHINE, OF_FILE = b"\0allocation", b"\0first", b"\0machine", b"\0file "  # in `Scene.asked`
 MOST_TASKS = 64  # played through one by one; larger steps are sampled
 

@@ -176,3 +176,4 @@ class LaunchPlan(NamedTuple):
     strangers: bool = False  # programs that nobody has read run beside, and may start something anywhere
     leads: Tuple[bytes, ...] = ()  # variables of the script that hold a name of the job's first node when it ends
     written: Mapping[bytes, bytes] = {}  # the text of each file that the script writes, with tokens where it is open
+    commands: int = 0  # that were played through for it, by their weight
