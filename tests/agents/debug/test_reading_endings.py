@@ -154,3 +154,18 @@ def test_a_log_that_only_stops_is_no_success(tmp_path: Path) -> None:
     read_of = read((LogFile(str(log), "both"),), anchors(known))
     said = diagnose(Case(Ended(), "slurm", GENERIC_SLURM), read_of, None, known).causes[0]
     assert said.cause == "none" and "succeeded" not in said.says
+
+
+def test_the_same_line_many_times_is_little_life(tmp_path):
+    """Lines that differ by numbers alone count a few times behind an error, where nobody trains; others all count."""
+    loader = "".join(f"loader: shard {n:05d} opened in {n % 97}.2 ms\n" for n in range(1500))
+    text = "hello\nImportError: libx.so: cannot open shared object file: No such file or directory\n" + loader
+    names = [a + b + c for a in "ghijklm" for b in "nopqrst" for c in "uvwxyz"]
+    others = "".join(f"unpacking {name}\n" for name in names)
+    assert told(tmp_path, text).events[0].behind < 40 < told(tmp_path, text + others).events[0].behind
+    assert cause(told(tmp_path, text)) == "missing_shared_library"
+
+
+def test_training_behind_an_error_is_life_however_often_it_says_the_same(tmp_path):
+    """Its lines differ by numbers alone too."""
+    assert told(tmp_path, "hello\nERROR: could not read sample 7\n" + STEPS * 4).events[0].behind == 80

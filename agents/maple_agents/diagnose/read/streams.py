@@ -29,7 +29,7 @@ from .units.assembly import Assembler
 from .units.clocks import Clock, Moment
 from .units.prefixes import Labels, Prefix, labels, node_said, prefix
 from .units.tracebacks import FRAME, HEADER
-from .units.voices import ASIDE, Kept, Line, More, Unit, gaps
+from .units.voices import ASIDE, LIGHT, Kept, Line, More, Unit, gaps
 
 NEXT = 40  # lines behind a header in which a frame of it stands
 LONGEST = 200  # letters of a prefix
@@ -71,6 +71,7 @@ def _headed(lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
 
 HEAD, TAIL = 20, 40
 SUMMARY = 2  # lines in which a program tells last values
+ALIKE = 12  # lines that differ by numbers alone; what says the same once more is no other sign of life
 CLOSING = 400  # last lines among which a program tells its end
 NOT_UNDERSTOOD = "could not be parsed, which is a bug in Maple"
 _TRACED = re.compile(r"\++ \S")  # what the shell is about to do (set -x) tells nothing of how it went
@@ -99,12 +100,12 @@ class Story:
     is_error_file: bool = False
     runs: list[int] = field(default_factory=list)  # where the second run of the file begins, the third, …
     _numbers: list[int] = field(default_factory=list)
-    _ordinary: list[float] = field(default_factory=list)  # lines up to each of these
+    _lively: list[float] = field(default_factory=list)  # ordinary lines up to each of these, of like ones a few
 
     def behind(self, number: int) -> int:
         """Return how many ordinary lines follow line *number*, about so where not every line was looked at."""
         at = bisect_right(self._numbers, number) - 1
-        return max(0, round(self.ordinary - (self._ordinary[at] if at >= 0 else 0.0)))
+        return max(0, round((self._lively[-1] if self._lively else 0.0) - (self._lively[at] if at >= 0 else 0.0)))
 
 
 def read_stream(file: LogFile, search: Search, limits: Limits) -> Story:
@@ -242,20 +243,35 @@ def _count(story: Story, kept: list[Kept], lines: list[Line], chosen: Chosen) ->
     counted = min(unseen, sum(more.count for key, more in chosen.more.items() if key in bad))
     counted += round((unseen - counted) * _worn_share(chosen))
     share = (unseen - counted) / unseen if unseen else 0.0
-    before, progress, drawn = 0.0, 0, ""
+    new = _new_share(kept, chosen) if unseen else 0.0
+    before, lively, progress, drawn = 0.0, 0.0, 0, ""
+    alike: Counter[int] = Counter()
     for (row, gap), line in zip(gaps(kept), lines, strict=True):
-        before += gap * share
+        before, lively = before + gap * share, lively + gap * share * new
         if row.number not in taken and any(map(str.isalnum, line.words)) and not _TRACED.match(line.words):
             before += 1 + row.drawn
+            alike[row.key] += 1
             if is_progress(line.words) and (not (now := bar(line.words)) or now != drawn):
                 progress, story.last_progress = progress + 1, row.number
+                lively += 1 + row.drawn
+            elif alike[row.key] <= ALIKE:
+                lively += 1 + row.drawn
         drawn = bar(line.text) or drawn
         story._numbers.append(row.number)
-        story._ordinary.append(before)
+        story._lively.append(lively)
     story.ordinary = round(before)
     story.progress = progress + _sampled(story, chosen, unseen - counted)
     if not story.progress and (steps := counting([line for line in lines if line.number not in taken])):
         story.progress, story.last_progress = len(steps), max(steps)
+
+
+def _new_share(kept: Sequence[Kept], chosen: Chosen) -> float:
+    """Return the share of the lines that were not looked at which tell of training, or of what few others say."""
+    alike = Counter(row.raw.translate(None, LIGHT) for row in kept)
+    new = [
+        row for row in chosen.samples if alike[row.raw.translate(None, LIGHT)] <= ALIKE or is_progress(plain(row.raw))
+    ]
+    return len(new) / len(chosen.samples) if chosen.samples else 1.0
 
 
 def _worn_share(chosen: Chosen) -> float:
