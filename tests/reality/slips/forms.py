@@ -77,7 +77,7 @@ def assigned(name: bytes, value: bytes) -> Spellings:
 
 def option(names: bytes, value: bytes, *more: bytes) -> Spellings:
     """Give another value to an option of the launch line; *names* is a regular expression. *more*: other spellings."""
-    old = rb"(?<=[ \t'])(" + names + rb")(=|[ \t]+)(\"[^\"\n]*\"|\$\([^()\n]*\)|[^\s'\"]+)"
+    old = rb"(?<=[ \t'])(" + names + rb")(=|[ \t]+)(\"[^\"\n]*\"|(?:\$\([^()\n]*\)|`[^`\n]*`|[^\s'\"`()])+)"
     whole = re.compile(old)
 
     def said(form: bytes) -> Change:
@@ -91,8 +91,8 @@ def option(names: bytes, value: bytes, *more: bytes) -> Spellings:
         "with =": said(rb"\g<1>=VALUE"),
         "with a blank": said(rb"\g<1> VALUE"),
         "in quotes": said(rb'\1\2"VALUE"'),
-        "by a variable": above(rb"\1\2$MY_VALUE", b"MY_VALUE=VALUE"),
-        "by a default": said(rb"\1\2${MY_VALUE:-VALUE}"),
+        "by a variable": above(rb"\1\2$MY_WORD", b"MY_WORD=VALUE"),
+        "by a default": said(rb"\1\2${MY_WORD:-VALUE}"),
         "in a list": above(b'"${MY_ARGS[@]}"', rb"MY_ARGS=(\1=VALUE)"),
         "in a string": above(b"$MY_ARGS", rb'MY_ARGS="\1=VALUE"'),
     }
@@ -107,6 +107,7 @@ def _set_above(script: Script, old: re.Pattern[bytes], form: bytes, first: bytes
         return None
     text = script.put(*found.span(), found.expand(form))
     at = script.body
+    first = b"export " + first if b"'" in script.launch and b"(" not in first else first  # another shell reads it
     return text[:at] + b"\n" + found.expand(first) + b"\n" + text[at:]
 
 

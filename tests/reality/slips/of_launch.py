@@ -147,6 +147,18 @@ def _plain_words(script: Script) -> bool:
     return by_srun(script) and not re.search(rb"['\"$`]", script.launch)
 
 
+def _fewer_nodes_than_tasks(script: Script) -> bool:
+    """srun takes no more nodes than tasks, with a warning; beyond the job's own nodes it refuses."""
+    tasks = (script.tasks_per_node or 0) * (script.nodes or 0)
+    return by_srun(script) and script.several_nodes and tasks > (script.nodes or 0)
+
+
+def _more_nodes(words: bytes) -> Change:
+    return lambda script: script.swap_launch(
+        rb"\bsrun\b", b"srun " + words.replace(b"MORE", b"%d" % ((script.nodes or 0) + 1))
+    )
+
+
 def _watch(words: bytes) -> Change:
     return in_front(words + b"\n")
 
@@ -261,12 +273,12 @@ SLIPS = [
     Slip(
         "more nodes than the job has",
         ("MPL310",),
-        lambda script: script.several_nodes and by_srun(script) and not counts_tasks(script),
+        lambda script: _fewer_nodes_than_tasks(script) and not counts_tasks(script),
         {
-            "--nodes=": on_line(rb"\bsrun\b", b"srun --nodes=64"),
-            "-N": on_line(rb"\bsrun\b", b"srun -N 64"),
-            "-N64": on_line(rb"\bsrun\b", b"srun -N64"),
-            "--nodes": on_line(rb"\bsrun\b", b"srun --nodes 64"),
+            "--nodes=": _more_nodes(b"--nodes=MORE"),
+            "-N": _more_nodes(b"-N MORE"),
+            "-N64": _more_nodes(b"-NMORE"),
+            "--nodes": _more_nodes(b"--nodes MORE"),
             "mpirun's -np": on_line(rb"\bsrun\b", b"srun -np 8"),
         },
     ),

@@ -12,7 +12,7 @@ from tests.reality.slips.slip import Slip, every
 
 SEED = 27
 SAMPLE = 60  # spellings
-FLOOR = 0.6  # of those that are noticed
+FLOOR = 0.8  # of those that are noticed
 
 
 def _sampled(twins: bool) -> list[Made]:

@@ -21,7 +21,9 @@ from ..spelling import nearest
 
 CODE = "MPL320"
 _NUMBER = re.compile(rb"\s*[+-]?\d+(?:_\d+)*\s*")
-_WORKERS = re.compile(_NUMBER.pattern + rb"|[a-z]+\d?")  # gpu, cpu, auto, and the name of any backend (torch 2.13.0)
+# gpu, cpu, auto, and the name of any backend (torch 2.13.0); of these words none is one
+_WORKERS = re.compile(_NUMBER.pattern + rb"|(?!(?:all|any|max|none|gpus|cuda|node)\Z)[a-z]+\d?")
+_EVERY_GPU = (b"all", b"gpus", b"cuda", b"max")
 _RANGE = re.compile(rb"\d+(?::\d+)?")
 _OF_NODES = frozenset(agent.nodes for agent in AGENTS.values())
 _JOB = b"\0job\0"  # the job id, a number under Slurm
@@ -79,7 +81,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #SBATCH --gpus-per-node=a100:4 ... torchrun --nproc-per-node=$SLURM_GPUS_PER_NODE (it is a100:4)
     Wrong: torchrun --nnodes=$SLURM_JOB_NODELIST, or --nproc-per-node=$SLURM_TASKS_PER_NODE (it is 4(x2))
     Wrong: torchrun --rdzv_backend=nccl; accelerate launch --mixed_precision=float16; srun --mpi=mpich
-    Wrong: torchrun --max-restarts=never; deepspeed --master_port=auto; srun --time=2h
+    Wrong: torchrun --nproc-per-node=all; torchrun --max-restarts=never; deepspeed --master_port=auto; srun --time=2h
     Wrong: torchrun --rdzv_endpoint='$MASTER_ADDR:29500': between single quotes nothing is expanded
     Wrong: torchrun --master_addr=$PBS_NODEFILE, which is a file
     Right: torchrun --nnodes=$SLURM_NNODES --nproc-per-node=4
@@ -197,6 +199,8 @@ def _meant(option: Option, raw: bytes, job: Job) -> Tuple[bytes, str]:
     """Return the number that is surely meant, and what to say of it; b"" where that is not known."""
     if raw == NODE_LIST and option.name in _OF_NODES and job.submission.scheduler == "slurm":
         return b"$SLURM_NNODES", "--%s takes the number of nodes" % option.name
+    if raw in _EVERY_GPU:  # of the options that take words at all, these are workers
+        return b"gpu", "--%s=gpu is one rank for each GPU" % option.name
     match = _COUNTED.fullmatch(raw)
     if match is None or option.name in _OF_NODES:
         return b"", ""
