@@ -20,6 +20,7 @@ from . import (
     phrases,
     places,
     programs,
+    rows,
     said_options,
     site_names,
     surroundings,
@@ -53,6 +54,9 @@ def read(text: str, *, clusters: Sequence[SiteNames] | None = None) -> Asked:
     """
     if languages.refusal(text):
         return Asked(Slots())
+    table = rows.as_lines(text)
+    if table is not None:
+        return _written(read(table.text, clusters=clusters), table, text)
     those = tuple(clusters) if clusters is not None else _described()
     english = languages.english(text, programs.read(languages.apart(text))[1])
     if english is not None:
