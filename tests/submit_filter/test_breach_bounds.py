@@ -68,6 +68,8 @@ ROWS: list[Row] = [
         (3, 4),
         (1, 2),  # agents too many are no matter of where they meet
     ),
+    (kinds.AGENTS, ONE_EACH + C10D % ("{n}", 4, 7, "$HEAD:29500"), ("3:3",), ("2:2", "1:2", "2:3", "3:4")),  # elastic
+    (kinds.MASTER_OUTSIDE, ONE_EACH + C10D % (2, 4, 7, "{n}:29500"), ("node001",), ("$HEAD", "localhost")),
     (kinds.MASTER_OUTSIDE, ONE_EACH + RANKED % ("{n}", 29500, 2), ("node001",), ("$HEAD", "$(hostname)")),
     (
         kinds.MASTER_LOCAL,
