@@ -77,19 +77,20 @@ def test_what_a_change_finds_was_written_before_it(tmp_path: Any) -> None:
 
 
 def test_changes_that_wait_hold_no_more_bytes_than_so_many(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    """One more is dropped, and that is said; when they are made there is room again."""
+    """What there is no room for is counted, and said once in a while; when they are made there is room again."""
     monkeypatch.setattr(memory, "MOST_BYTES", 1000)
     said: list[str] = []
-    made: list[int] = []
+    made, dropped = [], []  # type: tuple[list[int], list[int]]
     go, began = threading.Event(), threading.Event()
     keeper = Keeper(lambda: open_store(str(tmp_path / "memory.db")), said.append)
+    keeper.dropped = lambda: dropped.append(1)
     keeper.do(lambda store: (began.set(), go.wait(60)))
     assert began.wait(60)
     for at in range(4):
         keeper.do(lambda store, at=at: made.append(at), 400)  # type: ignore[misc]
-    assert len(said) == 2
+    assert len(dropped) == 2 and said == ["it is slower than what happens; changes dropped: 1"]
     go.set()
     assert asyncio.run(keeper.ask(lambda store: 1, 60)) == 1
     keeper.do(lambda store: made.append(9), 400)
     keeper.close()
-    assert made == [0, 1, 9] and len(said) == 2
+    assert made == [0, 1, 9] and len(dropped) == 2

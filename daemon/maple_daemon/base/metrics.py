@@ -36,6 +36,9 @@ class Metrics:
         self.waiting = Gauge("maple_waiting_submissions", "Submissions that wait for a worker", registry=self.registry)
         self.open = Gauge("maple_open_connections", "Connections that are open", registry=self.registry)
         self.store_errors = Counter("maple_store_errors", "What the store could not do", registry=self.registry)
+        self.dropped = Counter(
+            "maple_dropped_changes", "Changes of the store for which there was no room", registry=self.registry
+        )
         self.kept = Counter(
             "maple_remembered", "Submissions, versions and parts of jobs by what was done", ["what"],
             registry=self.registry,

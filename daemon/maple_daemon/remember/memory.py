@@ -22,7 +22,7 @@ PURGE = 3600.0  # seconds between two purges
 MOST_AHEAD = 86400.0  # seconds that the wall clock may have been put on since the start, and be believed
 MOST_WAITING = 20_000  # changes; further ones are dropped, and counted
 MOST_BYTES = 128 << 20  # that they hold
-_SLOW = "the store is slower than what happens; a change was dropped"
+SAY_SECONDS = 60.0  # between two words about what is dropped: whoever drops much has no time for a line each
 Open = Callable[[], Store]
 Result = TypeVar("Result")
 
@@ -36,6 +36,8 @@ class Keeper:
     def __init__(self, open_store: Open, complain: Callable[[str], None], retry: float = RETRY) -> None:
         self._open_store, self._complain, self._retry = open_store, complain, retry
         self.refused = complain
+        self.dropped: Callable[[], None] = lambda: None  # hears of each change for which there was no room
+        self._dropped, self._said = 0, -SAY_SECONDS
         self.kept: Callable[[Sequence[Record]], None] = lambda records: (
             None
         )  # hears, in the thread, what needs no keeping
@@ -58,14 +60,25 @@ class Keeper:
             self._line.put(job)
             self._hold(size)
         except queue.Full:
-            self._complain(_SLOW)
+            self._drop()
 
     def keep_record(self, record: Record) -> None:
         """Write a record some time soon, with others that come at the same time, and in its turn with changes."""
         try:
             self._line.add(record)
         except queue.Full:
-            self._complain(_SLOW)
+            self._drop()
+
+    def _drop(self) -> None:
+        """Count what there is no room for; how much that was is said now and then."""
+        self.dropped()
+        with self._counting:
+            self._dropped += 1
+            says = time.monotonic() - self._said >= SAY_SECONDS
+            dropped, self._dropped = (self._dropped, 0) if says else (0, self._dropped)
+        if says:
+            self._said = time.monotonic()
+            self._complain("it is slower than what happens; changes dropped: %d" % dropped)
 
     def _hold(self, size: int) -> None:
         with self._counting:

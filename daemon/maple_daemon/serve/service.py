@@ -61,7 +61,7 @@ class Service:
         opens = (self._open_store, self._open_to_write) if settings.store else ()
         self.keepers = [Keeper(opening, self._complain) for opening in opens]
         for keeper in self.keepers:
-            keeper.refused = _refused
+            keeper.refused, keeper.dropped = _refused, self.metrics.dropped.inc
         if self.keepers and self.journal is not None:
             self.keepers[1].kept = self.journal.kept
         if self.keepers:
