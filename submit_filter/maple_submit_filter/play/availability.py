@@ -95,27 +95,27 @@ def missing(before: Sequence[Noted], after: Sequence[Noted], edits: Sequence[Edi
     """
     spans = written(edits)
     moved = _Moves(edits, spans)
-    uses = noted(after)
-    doubtful = [use for use in uses if not _available(use)]
-    known: Set[Tuple[int, bytes, bool, str]] = {use[:4] for use in noted(before)} if doubtful else set()
+    doubtful = noted([use for use in after if not _available(*use[2:])])
+    names = {use.name for use in doubtful}
+    known: Set[Tuple[int, bytes, bool, str]] = {use[:4] for use in noted([use for use in before if use[2] in names])}
     for use in doubtful:
         origin = moved.back(use.at)
         if origin is None or (origin, *use[1:4]) not in known:
             return "%s is not available in %s" % (_sentence(use), use.where)
-    seen = {other.at for other in uses}
-    for span in spans:
-        for match in re.compile(_EXPANSION).finditer(new, span.start, span.end):
-            if match.start() not in seen and not in_comment(new, match.start()):
-                return "it is unknown where %s is expanded" % _word_at(new, match.start())
+    found = [match.start() for span in spans for match in re.compile(_EXPANSION).finditer(new, span.start, span.end)]
+    seen = {use.at for use in noted(after)} if found else set()
+    for at in found:
+        if at not in seen and not in_comment(new, at):
+            return "it is unknown where %s is expanded" % _word_at(new, at)
     return ""
 
 
-def _available(use: Use) -> bool:
+def _available(name: bytes, is_command: bool, where: str, there: bool) -> bool:
     """A command that the table does not know is the user's own; a variable has to be set."""
-    places = place(use.name, use.is_command)
-    if places is not None and use.where not in places:
+    places = place(name, is_command)
+    if places is not None and where not in places:
         return False
-    return use.is_command or use.there
+    return is_command or there
 
 
 def _sentence(use: Use) -> str:

@@ -59,6 +59,8 @@ class Text(NamedTuple):
 
     def span(self, start: int = 0, end: Optional[int] = None) -> Optional[Span]:
         """Return the script bytes that bytes *start*:*end* of this text stand in one for one, or None."""
+        if len(self.pieces) == 1:
+            return self._span_of_one(start, end)
         size = sum(len(piece.text) for piece in self.pieces)
         end = size if end is None else end
         at = 0
@@ -77,6 +79,14 @@ class Text(NamedTuple):
                     return Span(begin, begin)
             at += len(piece.text)
         return Span(first, last) if first >= 0 else None
+
+    def _span_of_one(self, start: int, end: Optional[int]) -> Optional[Span]:
+        """The usual case of `span`: one piece."""
+        text, begin, _ = self.pieces[0]
+        low, high = max(start, 0), len(text) if end is None else min(end, len(text))
+        if begin < 0 or low > high or (low == high and start != (len(text) if end is None else end)):
+            return None
+        return Span(begin + low, begin + high)
 
     def written(self) -> Optional[Span]:
         """Return the script bytes that wrote this text where it is used, expansions as they were written, or None."""
