@@ -27,7 +27,10 @@ VENV = Path(os.environ.get("MAPLE_CALLERS_VENV") or HERE.parents[1] / "build" / 
 CALLERS = ("submitit", "dask", "parsl", "psij", "maestro", "reframe", "snakemake", "hydra")
 LONGEST = 400  # seconds until a caller that hangs is given up
 
-pytestmark = pytest.mark.skipif(not (VENV / "bin/python").exists(), reason="make callers-venv installs the callers")
+pytestmark = [
+    pytest.mark.skipif(not (VENV / "bin/python").exists(), reason="make callers-venv installs the callers"),
+    pytest.mark.timeout(3 * LONGEST),
+]
 
 
 class Bench(NamedTuple):
