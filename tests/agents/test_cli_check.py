@@ -175,7 +175,8 @@ def test_another_mode_is_said(maple, decided, job, monkeypatch):
 HIDES = b"""#!/bin/bash
 #SBATCH --nodes=2 --ntasks-per-node=8 --gpus-per-node=4 --cpus-per-task=2
 #SBATCH -A abcd-delta-gpu -p gpuA100x4 --mem=100g --time=1:00:00
-export MASTER_ADDR=localhost MASTER_PORT=29500
+hosts=(localhost)
+export MASTER_ADDR=${hosts[0]} MASTER_PORT=29500
 export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID
 srun python train.py
 """
@@ -187,7 +188,7 @@ def test_what_one_mistake_hid_is_told_of_the_repaired_script(maple, job):
         script.write(HIDES)
     said = maple("check", "--site", "ncsa-delta", job).out
     assert said.index("error MPL305") < said.index("changed too, for what is wrong then: MPL501") < said.index("MPL203")
-    assert "and there, still:\n" in said and "1 error, fixed as shown; left to you: MPL203 (line 6)\n" in said
+    assert "and there, still:\n" in said and "1 error, fixed as shown; left to you: MPL203 (line 7)\n" in said
 
 
 FOUR = b"""#!/bin/bash
