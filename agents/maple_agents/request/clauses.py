@@ -114,7 +114,12 @@ def denied(line: Line, places: Sequence[tuple[int, int]]) -> set[int]:
                 break
             between = _WANT_TO.sub("", line.after(reached, places[which][0] - reached - 1)).split()
             if reached == cue.last:
-                if len(between) > 7 or _NEGATION_ENDS.intersection(between[1:]):
+                if (
+                    len(between) > 7
+                    or _NEGATION_ENDS.intersection(between[1:])
+                    or between[:1]
+                    and between[0] in ".,;:()"
+                ):
                     break
             elif not set(between) <= {"or", "nor", "/", "any", "a", "the"} and places[which][0] > reached:
                 break
@@ -126,7 +131,7 @@ def denied(line: Line, places: Sequence[tuple[int, int]]) -> set[int]:
 def _correction(line: Line, last: int) -> bool:
     """Tell whether a "no" stands alone: "4 nodes, no, make that 8"."""
     alone = re.match(r" (?:[,.;:-]|wait|make|sorry|actually|i mean|it|my)", line.after(last, 2))
-    return line.words[last].lex == "no" and bool(alone)
+    return line.words[last].lex == "no" and bool(alone or re.search(r" (?:wait|no|oh) $", line.before(last, 1)))
 
 
 def _from(begins: Sequence[int], last: int) -> list[int]:

@@ -179,7 +179,13 @@ def _strangers(line: Line, clusters: tuple[SiteNames, ...]) -> Iterator[Reading]
         word = line.words[first]
         if word.lex in _NO_NAME or spelt(word.lex) or word.kind not in ("word", "name"):
             continue
+        if group == "other" and word.kind == "word" and word.text == word.lex and not _capital(line, first):
+            continue
         yield _unknown(word.text, clusters, word)
+
+
+def _capital(line: Line, at: int) -> bool:
+    return line.written[line.words[at].start : line.words[at].start + 1].isupper()
 
 
 # How people call a cluster.

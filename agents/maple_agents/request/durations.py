@@ -66,7 +66,7 @@ def _duration(words: Sequence[Token], at: int) -> tuple[int, int]:
     """Return the seconds of the duration that begins at a word, and how many words it takes; (0, 0) for none."""
     ahead = " ".join(word.lex for word in words[at : at + 7])
     if share := _SHARE.match(ahead):
-        many = _SHARES[share["share"]]
+        many = int(share["many"] or 1) * _SHARES[share["share"]]
         return int(many * _SECONDS[share["unit"]]), share[0].count(" ") + 1
     if one := _ONE.match(ahead):
         long = one[0].count(" ") + 1
@@ -78,7 +78,7 @@ def _duration(words: Sequence[Token], at: int) -> tuple[int, int]:
         here = at + taken
         skip = 1 if taken and here < len(words) and words[here].lex in ("and", ",") else 0
         amount, used, this = _amount(words, here + skip)
-        if not used:
+        if not used or this >= unit:
             bare = _bare_minutes(words, here) if unit == _SECONDS["hour"] and taken < 3 else 0
             return (seconds + 60 * bare, taken + 1) if bare else (seconds, taken)
         seconds, taken, unit = seconds + amount, taken + skip + used, this
@@ -103,6 +103,7 @@ def _amount(words: Sequence[Token], at: int) -> tuple[int, int, int]:
     value = _float(words[at].lex)
     half = [word.lex for word in words[at + 1 : at + 4]] == ["and", "a", "half"]
     bare = [word.lex for word in words[at + 1 : at + 3]] == ["and", "half"]  # "one and half day"
+    half = half or bare
     extra = (
         3
         if bare
@@ -132,8 +133,11 @@ def _fraction(words: Sequence[Token], at: int) -> tuple[float, int]:
         return 0.0, 0
     if lexes[2] in _SHARES and lexes[1] in ("a", "1", "3"):
         return _SHARES[lexes[2]] * (3 if lexes[1] == "3" else 1), 3
-    ends = at + 2 >= len(words) or words[at + 2].kind == SIGN
+    ends = at + 2 >= len(words) or words[at + 2].kind == SIGN or lexes[2] in _FRACTION_ENDS
     return (_SHARES[lexes[1]], 2) if lexes[1] in _SHARES and ends else (0.0, 0)
+
+
+_FRACTION_ENDS = ("for", "on", "with", "using", "at", "please", "in", "under")
 
 
 def _unit(word: Token) -> int:
@@ -158,6 +162,8 @@ def read(line: Line) -> Iterator[Reading]:
     ):
         first, last = line.group(match, "value")
         word = line.words[last]
+        if " take " in match.match.group() or match.match.group().startswith("time ") and " a " in match.match.group():
+            continue
         taken.add(last)
         yield from _named(word, line.words[match.first].start, line.before(match.first), line.after(last))
     for match in line.find(_KEYED):
@@ -234,7 +240,7 @@ def _meant(line: Line, at: int, word: Token) -> int | None:
         r"(?: (?:about|around|approximately|roughly|some|the|last|a|another|full|maybe|say|~)){1,4} $", " ", before
     )
     granted = re.search(_GRANTS, before) or re.search(_DONE_IN, before)
-    if not granted and re.search(r" %s $" % _BEFORE_POISON, plain):
+    if not granted and (re.search(r" (?:last|another) $", before) or re.search(r" %s $" % _BEFORE_POISON, plain)):
         return None
     if re.match(r" %s\b" % _AFTER_POISON, after):
         return None
@@ -353,5 +359,5 @@ def _fits(before: str, after: str, named: bool) -> bool:
     )
     of_key = len(left) > 1 and left[-2] in _VALUE_BEFORE  # "account abc123 3h", "partition = ai 3h"
     return (not left or left[-1] in _BEFORE or left[-1].isdigit() or of_key) and (
-        not right or right[0] in _AFTER or right[0].isdigit()
+        not right or right[0] in _AFTER or right[0].isdigit() or right[0].isupper()
     )

@@ -20,6 +20,8 @@ _STAMP = re.compile(r"(?m)^[ \t>]*\[?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\]?(
                     r"^[ \t]*(?:\(\w+\)[ \t]*)?(?:\[[\w.@:~/ -]{1,40}\]|[\w.-]+@[\w.-]+[:\w/~. -]*|"
                     r"\w[\w.-]*\d[\w.-]*(?:\[\w+\])?(?:\(\d+\))?:?[~/\w.-]*)[ \t]*[$#%](?=[ \t])|"
                     r"^[ \t]*[$%>](?=[ \t]+\w)")  # fmt: skip
+_PATCH = re.compile(r"(?m)^--- \S[^\n]*\n\+\+\+ \S|^@@")
+_PATCHED = re.compile(r"(?m)^(?:[-+]|@@)[^\n]*")  # of a patch: what goes, and what comes
 _SHEBANG = re.compile(r"(?m)^[ \t]*#![ \t]*/[^\n]*")
 _LISTED = re.compile(r"(?im)^([ \t]*\"?(?:args|arguments|argv|flags)\"?[ \t]*:)([ \t]*\[[^\]\n]*\],?[ \t]*)$")
 _ABOUT = re.compile(r"(?i)(?<=\d)-?ish\b")
@@ -38,6 +40,8 @@ def plain_form(text: str) -> str:
     if "\n" not in text:
         return text
     text = text.replace("\\,", " ,")  # of a calendar
+    if _PATCH.search(text):
+        text = _PATCHED.sub(_patched, text)
     text = _LISTED.sub(lambda line: line[1] + re.sub(r"[\[\]\"',]", " ", line[2]), text)
     text = _COMMENTED.sub(lambda line: " " * len(line.group()), text)
     text = _SHEBANG.sub(lambda line: " " * len(line.group()), text)
@@ -52,6 +56,12 @@ def plain_form(text: str) -> str:
     if len(_ROW.findall(text)) > 1:
         text = _ROW.sub(_keyed, text)
     return text
+
+
+def _patched(line: re.Match[str]) -> str:
+    """Return a line of a patch as the file has it then: one that goes, and the patch's own, are blank."""
+    comes = line[0].startswith("+") and not line[0].startswith("+++")
+    return " " + line[0][1:] if comes else " " * len(line[0])
 
 
 _SPEAKER = r"[ \t]*(?:[>?*-][ \t]*)?(?:<?@?\w[\w.-]{0,20}>?:[ \t]*)?"

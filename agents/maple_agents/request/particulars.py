@@ -14,7 +14,7 @@ from ..base.secrets.masking import masked
 from ..base.secrets.names import is_secret
 from .language.lexemes import NAMED, WEAK, Reading
 from .language.vocabulary import listed, texts
-from .language.words import NUMERALS, number
+from .language.words import NUMERALS, number, spelt
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -50,6 +50,8 @@ _MEMORY = (
     _compiled(r"(?i)(?:^|[,;+|/\n]|\b(?:and|plus|with|give me|gimme|need|want|cores?|cpus?)\b)[ \t]*(?P<alone>%s)[ \t]*"
               r"(?=[,;.)+|/\n\d§]|$|and\b|please\b|pls\b)" % _SIZE),
 )  # fmt: skip
+_PER_PART = _compiled(r"(?i)[ \t]*(?:per|/|each|for each|a)[ \t]*(?:cpu|core|gpu|card|task|process|rank)")
+_OF_VIDEO = _compiled(r"(?i)\b(?:gpu|video|v|device|card)[ -]?$")
 _CORES = r"(?:(?:physical|cpu|host)[ -])?(?:cpus?|cores?|cpu[ -]cores?|threads)"
 _PER_TASK = r"[ \t]*(?:per|/|a|for each|each|for every|pro|par|por)[ \t]*(?:mpi )?(?:task|process|proc|rank|worker|gpu)"
 _NUMBER = r"(?<![\w.:-])(?P<n>\d{1,4}|%s)" % "|".join(word for word in NUMERALS if word not in ("zero", "dozen"))
@@ -190,6 +192,9 @@ def _memory(text: str) -> Iterator[Reading]:
             if at == 2 and match.group("unit") in "mkMK" and not match.group("alone").lower().endswith("b"):
                 continue  # "90m" is a time
             start, end = match.span("alone") if at == 2 else match.span()
+            tail = _PER_PART.match(text, end)
+            if any(first < end and start < last for first, last in taken) or _OF_VIDEO.search(text[:start]) or tail:
+                continue
             taken.append((start, end))
             value = _size(match.group("n"), match.group("unit"))
             if value:
@@ -210,6 +215,8 @@ def _cpus(text: str) -> Iterator[Reading]:
     taken: list[tuple[int, int]] = []
     for pattern in _CPUS:
         for match in pattern.finditer(text):
+            if any(first < match.end() and match.start() < last for first, last in taken):
+                continue
             taken.append(match.span())
             word = match.group("n").lower()
             number = int(word) if word.isdigit() else NUMERALS[word]
@@ -222,7 +229,7 @@ def _variables(text: str) -> Iterator[Reading]:
     for pattern in (_VARIABLE, _VARIABLE_TO):
         for match in pattern.finditer(text):
             name, value = match.group("name"), match.group("value")
-            if name.startswith(("SLURM_", "PBS_")) or is_secret(name) or masked(value) != value:
+            if spelt(name.lower()) or name.startswith(("SLURM_", "PBS_")) or is_secret(name) or masked(value) != value:
                 continue  # a script is stored and shown: what opens something is not written into it
             start = match.start()
             export = _EXPORT.search(text[:start])
@@ -237,6 +244,10 @@ def _dependency(text: str) -> Iterator[Reading]:
         )
     for match in (match for pattern in _AFTER[1:] for match in pattern.finditer(text)):
         behind = match.group("behind").lower()
+        if re.match(
+            r"\s*(?:%|steps?|epochs?|iterations?|samples?|hours?|minutes?|seconds?|s\b|gpu|node|gb|it |more)", behind
+        ):
+            continue
         how = "afterany" if re.search(r"either way|regardless|even if|whatever|no matter|any", behind) else "afterok"
         if re.search(r"\bfails?\b|failed", behind) and how == "afterok":
             how = "afternotok"
@@ -256,5 +267,6 @@ def _names(text: str) -> Iterator[Reading]:
 def _output(text: str) -> Iterator[Reading]:
     for match in _OUTPUT.finditer(text):
         file = match.group("file").rstrip(".")
-        if _LOG_FORM.search(file):
+        folder = file.endswith("/")
+        if _LOG_FORM.search(file) or "/" in file and "." in file.rpartition("/")[2] and not folder:
             yield Reading("output", file, match.start(), match.start("file") + len(file))

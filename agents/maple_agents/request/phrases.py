@@ -42,6 +42,7 @@ _HUB = re.compile(r"[a-z0-9][\w.-]{1,40}/[\w.-]{2,80}\Z")
 
 
 _ACTS = listed(_WORDS["acts"])
+_ACTED_ON = listed(_WORDS["acted_on"])
 
 
 class Phrase(NamedTuple):
@@ -165,7 +166,7 @@ _MAKERS = ("nvidia", "amd", "intel", "tesla", "instinct", "geforce", "quadro", "
 
 def _begins(joined: str, beginnings: frozenset[str]) -> bool:
     """Tell whether a phrase, or the name of a GPU, may begin with these letters: few words do."""
-    return len(joined) < 3 or joined[:3] in beginnings or joined in _MAKERS
+    return len(joined) < 3 or joined[:3] in beginnings or joined in _MAKERS or joined.startswith(("pvc", "rtx"))
 
 
 def _named(joined: str) -> Phrase | None:
@@ -188,16 +189,18 @@ def _stands(words: Sequence[Token], at: int, taken: int, hit: Phrase, text: str)
     """Tell whether the words may be that name here: a number before its unit is none of it, "3d" may be days."""
     last, after = words[at + taken - 1], words[at + taken : at + taken + 1]
     following = after[0].lex if after else ""
-    if last.kind == NUMBER and taken > 1 and following in _UNITS:
+    if last.kind == NUMBER and taken > 1 and (following in _UNITS or following == "x"):
         return False
     spelling = text[words[at].start : last.end]
     before = words[at - 1].lex if at else ""
     if hit.name == "gpu" and taken > 1 and any(word.lex == "x" for word in words[at + 1 : at + taken]):
         return False  # "a100 x4" counts them, "A100x4" is how a site may call a node
+    if hit.name == "gpu" and taken > 1 and words[at].kind == WORD and len(words[at].text) < 3:
+        return False  # "a 2-node job" names no A2
     if squeezed(spelling) == "3d" and "D" not in spelling:
         return following in ("parallel", "parallelism")
     if squeezed(spelling) == "accelerate":
-        return before not in _ACTS
+        return not (before in _ACTS or following in _ACTED_ON)
     if (
         hit.name == WISH
         and spelling.lower() in ("debug", "development", "interactive", "preempt", "preemptable")
@@ -221,7 +224,7 @@ def _of_kind(name: str) -> bool:
     """Tell whether a name is put together of a GPU's and what goes with it: "gpu-a100-80", "gpu-h100"."""
     parts = re.split("[-_]", name)
     return any(_GPU.match(part) for part in parts) and all(
-        _GPU.match(part) or part == "gpu" or re.fullmatch(r"\d+s?", part) for part in parts
+        _GPU.match(part) or part == "gpu" or re.fullmatch(r"\d+s?", part) or part.startswith("sxm") for part in parts
     )
 
 
@@ -251,6 +254,6 @@ def _is_model(name: str, before: str, after: str) -> bool:
     if "/" in name:
         match = re.search(r"(?:model|tune|finetune)(?: a| the| of| is| :| =)?$", before)
         return bool(_HUB.match(name)) and not _FILE.search(name) and bool(_SIZED.match(stem) or match)
-    if not _SIZED.match(name) or not re.search(r"[a-z]{2}", name):
+    if not _SIZED.match(name) or not re.search(r"[a-z]{2}", name) or not re.search(r"\d[bm](?:\b|[-_])", name):
         return False
-    return not name.endswith("m")
+    return not name.endswith("m") or bool(re.search(r"(?:model|tune|finetune|train|pretrain)(?: a| the)?$", before))

@@ -75,7 +75,7 @@ def _behind(line: Line, text: str, at: int, key: str, used: bool) -> Reading | N
     match = _VALUE.match(text, start)
     closed = quoted and match is not None and text[match.end() : match.end() + 1] == text[start]
     if not match or not closed and _HOSTILE.match(text, start):
-        if _HOSTILE.match(text, start) and quoted and slot == "account":
+        if _HOSTILE.match(text, start) and (signed or quoted) and slot == "account":
             return Reading(
                 OPEN, "no %s is called %r" % (key, text[start : start + 30].split("\n")[0]), word.start, start + 1
             )
@@ -88,6 +88,8 @@ def _behind(line: Line, text: str, at: int, key: str, used: bool) -> Reading | N
     if value.isdigit() and re.match(r"[ \t]*(?:[x×*]|-?[ \t]?[A-Za-z]{3})", text[end : end + 8]):
         return None  # "gpu partition: 2 nodes"
     if "\n" in text[word.end : start] or (stops or _AMOUNT.fullmatch(value) and not signed) and not quoted:
+        return None
+    if text[end : end + 1] == "/" or re.match(r"\.\w+\(|\(", text[end : end + 3]):
         return None
     is_told = used and slot == "account" or _is_told(link, key) or _is_item(line, at) and not named
     ends = _ends(text, end) or _value_follows(line, end)

@@ -139,6 +139,7 @@ _NOT_A_NAME = listed(_WORDS["not_a_name"])
 SOFTWARE = listed(_WORDS["software"])
 _NO_MODULE = listed(_WORDS["no_module"])
 _BEHIND_ARRAY = either(_WORDS["behind_array"])
+_ARRAY_WORDS = re.compile(r"\barray\b", re.I)
 _RANGE = r"\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?(?:,\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?)*(?:%\d{1,5})?"
 
 

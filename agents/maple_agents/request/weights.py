@@ -276,6 +276,10 @@ def _paradigms(those: list[Reading], values: set[str]) -> list[Reading]:
     if "3d" in values or {"tensor parallel", "pipeline parallel"} <= values:
         three = [reading for reading in those if reading.value == "3d"]
         return three or [next(reading for reading in those if reading.value == "tensor parallel")._replace(value="3d")]
+    if "single" in values and len(values) > 1:  # "one process" of what was said besides
+        return _paradigms([reading for reading in those if reading.value != "single"], values - {"single"})
+    if "accelerate-ddp" in values and "ddp" in values:
+        return [reading._replace(strength=SAID) for reading in those if reading.value == "accelerate-ddp"]
     if "accelerate-ddp" in values and len(values) > 1:
         return [reading for reading in those if reading.value != "accelerate-ddp"]
     return those
@@ -317,7 +321,14 @@ def _corrected(line: Line, earlier: Reading, later: Reading) -> bool:
         return False
     first, second = _place(line, earlier), _place(line, later)
     between = " " + " ".join(word.lex for word in line.words[first[1] + 1 : second[0]]) + " "
-    return bool(CORRECTS.search(between)) or " no " in between and len(between.split()) < 6
+    behind = line.after(second[1], 3)
+    arrow = " " + " ".join(word.lex for word in line.words[second[0] : second[1]]) + " "  # read with its number
+    return (
+        bool(CORRECTS.search(between) or re.match(" (?:[-=] )?> ", arrow))
+        or bool(re.match(r" (?:\w+ )?instead\b", behind))
+        or " no " in between
+        and len(between.split()) < 6
+    )
 
 
 def _differ(those: Sequence[Reading]) -> bool:

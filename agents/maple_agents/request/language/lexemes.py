@@ -146,7 +146,12 @@ def flowing(words: Sequence[Token], text: str) -> list[Token]:
         for at, word in enumerate(words)
         if word.text != "\n" or _ends(words[at + 1] if at + 1 < len(words) else None, text, word.end)
     ]
-    return [word for at, word in enumerate(kept) if word.text not in "*_`#\"'"]
+    return [word for at, word in enumerate(kept) if word.text not in "*_`#\"'" or word.text == "*" and _times(kept, at)]
+
+
+def _times(words: Sequence[Token], at: int) -> bool:
+    """Tell whether a star multiplies; else it is there for looks."""
+    return 0 < at < len(words) - 1 and words[at - 1].kind == words[at + 1].kind == NUMBER
 
 
 _GOES_ON = re.compile(r"\b(?:on|with|for|the|a|an|of|in|using|and|to|at|is|needs?)$|[\w,]{3} \d+$")

@@ -25,6 +25,7 @@ _UNITS = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+")
 _RUN = re.compile(r"(?:\d+(?:[.,]\d+)?[^\W\d_]{1,4}){2,4}\d*\Z")  # 2h30m, 4n8g
 _TIMES = re.compile(r"(\d{1,5})([xX×*])(.+)\Z")
 _TIMES_BEHIND = re.compile(r"([a-zA-Z]{1,2}\d{1,3}[a-zA-Z]?)([xX×*])(\d{1,4})\Z")
+_OPTION = re.compile(r"(--?[A-Za-z][\w-]*?)(\d*)\Z")
 _SHORT = re.compile(r"(-[A-Za-z])(\d.*|)\Z")
 _DASHED = re.compile(
     r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|sixteen|single|half)-[^\W\d_]+(?:-[^\W\d_]+)?\Z",
