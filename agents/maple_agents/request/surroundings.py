@@ -60,7 +60,7 @@ _LIST_ENDS = re.compile(r"[\"'`\]]*[ \t]*(?:[,.;:!?)\n]|$|and\b|are\b|on\b|pleas
 _IS_KEY = re.compile(r"[ \t]*[:=]")
 _NO_SYSTEM = listed(_WORDS["no_system"])
 _SYSTEMS_ALONE = Late(
-    r"(?<![\w:/.@-])(?:home(?::[a-z][a-z_]{2,20}){1,3}|[a-z][a-z_]{2,20}(?::[a-z][a-z_]{2,20}){0,2}:home)(?![\w:/.@-])",
+    r"(?<![\w:/.@-])(?:home(?::[a-z][a-z_]{2,20}){1,3}|[a-z][a-z_]{2,20}(?::[a-z][a-z_]{2,20}){0,2}:home)(?![\w:/@-]|\.\w)",
     "home",
 )
 _IMAGE = Late(

@@ -158,7 +158,7 @@ def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None
         return None, either
     if name in _DECIDED and _differ(those) and _UNDECIDED.search(line.written):
         return None, tuple(dict.fromkeys(str(each.value) for each in those))
-    those = _narrowed(name, _newest(line, name, those))
+    those = _narrowed(name, _last(line, name, _newest(line, name, those)))
     most = max(reading.strength for reading in those)
     least = WEAK if name == "walltime" and most == NAMED else SAID  # one in a pasted command, one in a sentence
     those = [reading for reading in those if reading.strength >= min(most, least)]
@@ -192,6 +192,15 @@ def _newest(line: Line, name: str, those: list[Reading]) -> list[Reading]:
     old = pasted(line.written)
     own = [reading for reading in those if not any(start <= reading.start < end for start, end in old)]
     return own or those
+
+
+def _last(line: Line, name: str, those: list[Reading]) -> list[Reading]:
+    """Return the readings from the last that corrects one before it on: "home:flare:daos, no, just home:flare"."""
+    corrects = [at for at in range(1, len(those)) if _corrected(line, those[at - 1], those[at])]
+    return those[corrects[-1] :] if corrects and name in _CONTAINS else those
+
+
+_CONTAINS = ("filesystems", "gpu", "container", "model")  # of which one value may be a part of another
 
 
 def _without_old_sizes(line: Line, chosen: dict[str, Reading]) -> None:

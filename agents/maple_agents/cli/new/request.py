@@ -224,7 +224,8 @@ def _accounted(asked: Wanted) -> Wanted:
     sizes: dict[str, int] = {name: number for name in _SIZES if (number := asked.slots.number(name)) is not None}
     sizes.update({"ranks": asked.ranks} if asked.ranks is not None else {})
     doubts = (*accounted.masked(asked.slots), *accounted.of_another(asked.slots, asked.cluster.site))
-    doubts += tuple(accounted.total(asked.text, sizes))
+    doubts += (*accounted.total(asked.text, sizes), *accounted.of_scheduler(asked.slots, asked.cluster.site))
+    doubts += tuple(accounted.other_kind(asked.slots, asked.gpu_kinds, asked.unread, asked.cluster.site))
     asked = _without(asked, (*doubts, *accounted.other_time(asked.slots, asked.unread)))
     torn = tuple(accounted.torn(asked.text, asked.slots))
     names = tuple(accounted.nameless(asked.text, asked.slots, (*asked.unread, *torn)))

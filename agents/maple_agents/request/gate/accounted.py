@@ -6,6 +6,7 @@ stands for what was read before, a total beside it is no total of it, a name tha
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -13,7 +14,7 @@ from maple_submit_filter.site.facts import Site
 
 from ...base.slots import Missing, Slots, Unread
 from ..language.vocabulary import listed, pattern, texts
-from ..unread import whose_account
+from ..unread import is_account, whose_account
 
 _WORDS = texts("accounted")
 _TAIL = re.compile(r"[^\s,;)\]}\"'`»”|，。；、]*")
@@ -72,6 +73,39 @@ def other_time(slots: Slots, unread: Sequence[Unread]) -> Iterator[Missing]:
     lengths = [each.text for each in unread if not each.stops and _LENGTH.search(each.text)]
     if "walltime" not in slots and lengths:
         yield Missing("walltime", "%s may be of another job; say how long this one may run" % lengths[0])
+
+
+def other_kind(slots: Slots, kinds: Sequence[str], unread: Sequence[Unread], site: Site) -> Iterator[Missing]:
+    """Yield the question for the GPU where one of the site's is named and not read, and no place or kind is: the
+    usual kind is no guess to take then."""
+    if kinds or any(name in slots for name in ("gpu", "partition", "queue", "qos")):
+        return
+    said = " ".join(each.text for each in unread if not each.stops).lower()
+    for kind in site.kinds:
+        about = " ".join((kind.name, kind.gpu_model, kind.gpu_type)).lower()
+        names = re.findall(r"[a-z]+\d+[a-z]*", about) if kind.gpus != 0 else []
+        name = next((name for name in names if re.search(r"(?<!\w)%s(?!\w)" % re.escape(name), said)), "")
+        if name:
+            yield Missing(
+                "gpu", "%s is named, and it is not sure for what; say which GPUs" % name.upper(), (kind.name,)
+            )
+            return
+
+
+_OF_PLACES = {"-A": "account", "--account": "account", "-p": "partition", "--partition": "partition", "-q": "queue"}
+
+
+def of_scheduler(slots: Slots, site: Site) -> Iterator[Missing]:
+    """Yield the question for an account or a place that stands among the program's own arguments, in the spelling of
+    the scheduler and with a value of this site: "train.py --lr 1 -A TG-PHY230099"."""
+    words = slots.text("program").split()
+    rows = {row.name for row in site.partitions}
+    for option, value in itertools.pairwise(words[1:]):
+        name = _OF_PLACES.get(option, "")
+        name = next((row.selector for row in site.partitions if row.name == value), name) if name != "account" else name
+        fits = is_account(value, site) if name == "account" else value in rows
+        if name and fits and name not in slots:
+            yield Missing(name, "%s %s stands behind the program; say %s" % (option, value, name), (value,))  # type: ignore[arg-type]
 
 
 def of_another(slots: Slots, site: Site) -> Iterator[Missing]:

@@ -229,11 +229,19 @@ def _systems(free: Sequence[re.Match[str]], text: str, systems: Sequence[str]) -
     own = [
         (piece, match) for piece, match in words if piece[0].lower() in systems and _system_stands(piece, match, text)
     ]
+    ends = [match.start() + piece.end() for piece, match in own]
+    anew = [at for at in range(1, len(own)) if _is_taken_back(text[ends[at - 1] : own[at][1].start()])]
+    own = own[anew[-1] :] if anew else own
     if own and not all(piece[0].lower() == "home" for piece, _ in own):
         first, last = own[0], own[-1]
         names = ":".join(sorted({piece[0].lower() for piece, _ in own}))
         start, end = first[1].start() + first[0].start(), last[1].start() + last[0].end()
         yield Slot("filesystems", names, Origin("request", " ".join(text[start:end].split()), start, end))
+
+
+def _is_taken_back(between: str) -> bool:
+    """Tell whether the words between two names say that only what follows holds: "no wait, just"."""
+    return CORRECTS.search(" %s " % " ".join(re.findall(r"\w+", between.lower()))) is not None
 
 
 def _system_stands(piece: re.Match[str], match: re.Match[str], text: str) -> bool:
