@@ -119,12 +119,13 @@ def test_older_spellings_of_srun_are_its_options():
     assert step.unknown
 
 
-def test_a_container_of_podman_is_seen_through():
-    """The words behind the image are the program; docker starts it elsewhere, under no limit of the job's."""
+def test_a_container_of_podman_or_docker_is_seen_through():
+    """The words behind the image are the program."""
     line = " run --rm --ipc=host -v a:b image torchrun --standalone --nproc_per_node=2 t.py"
     (step,) = planned("podman" + line).steps
     assert step.links[-1].name == "torchrun" and step.workers_per_task == 2
-    assert not planned("docker" + line).steps
+    (step,) = planned("docker" + line).steps
+    assert step.links[-1].name == "torchrun" and step.images[0][0] == "docker run"
 
 
 def test_what_echo_makes_of_backslashes_is_not_taken_for_lines():
