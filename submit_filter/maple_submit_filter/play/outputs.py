@@ -125,6 +125,8 @@ def _scontrol(argv: List[Text], given: Optional[Text], shell: Shell, machine: Ma
         return EMPTY  # no job of Slurm, and no list: it prints an error
     if len(raw) == 2:
         return host_lines(machine)
+    if b"$" in raw[2] and argv[2].literal:
+        return argv[2]  # no host's name: a word that nobody has expanded is printed as it is
     return host_lines(machine) if b"\0nodelist\0" in raw[2] else (argv[2] if node_of(argv[2]) is not None else None)
 
 

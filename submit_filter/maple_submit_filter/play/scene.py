@@ -195,6 +195,9 @@ class Scene:
         if b"\0" in full or (cwd is None and full[:1] != b"/"):
             return None
         data = self.read_file(full)
+        if data is None and self.submitted_in is not None and raw[:1] != b"/":
+            full = _beside(raw, self.submitted_in)  # a folder that is not here is likely the one submitted from
+            data = self.read_file(full)
         if data is None or b"\0" in data:
             return None
         if full not in self.depends:

@@ -58,7 +58,7 @@ _last: List[Tuple[LaunchPlan, Job, Tuple[Program, ...]]] = []  # several rules a
 
 
 def programs(plan: LaunchPlan, job: Job) -> Tuple[Program, ...]:
-    """Return the programs of launch lines that surely run, whose files can be read from the folder of submission."""
+    """Return the programs of launch lines that surely run, where the script writes them or their files can be read."""
     if not _last or _last[0][0] is not plan or _last[0][1] is not job:
         _last[:] = [(plan, job, tuple(_read(plan, job)))]
     return _last[0][2]
@@ -129,9 +129,9 @@ def _said_once(plan: LaunchPlan, job: Job, spelling: bytes, part: int, new: byte
 
 
 def _read(plan: LaunchPlan, job: Job) -> Iterator[Program]:
-    for step in plan.steps if job.peruse is not None else ():
+    for step in plan.steps if job.peruse is not None or plan.written else ():
         for name in _files(step) if not step.maybe and (not step.unknown or plan.presumes) else ():
-            text = beside(job, name, step)
+            text = plan.written.get(name, plan.written.get(step.folder + b"/" + name)) or beside(job, name, step)
             if text is not None:
                 yield Program(step, name.rpartition(b"/")[2].decode("utf-8", "replace"), _COMMENT.sub(b"", text))
                 break

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Iterator, Tuple
 
-from ...cures.launch_edits import first_node_fixes, pointed_at
+from ...cures.launch_edits import as_offers, first_node_fixes, pointed_at
 from ...launchers.rank_words import first_node
 from ...plan import breach_kinds
 from ...site.facts import Site
-from ...types.edits import Span
+from ...types.edits import Fix, Span
 from ...types.findings import FileLine, Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
@@ -32,7 +32,19 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                 yield _finding(step, breach, site, job, plan)
             if breach.kind == breach_kinds.TOLD_APART:
                 says = "the program is told its own node as the place where all meet, on each node another"
-                yield Finding("MPL502", says, step.span, help="use the name of the job's first node")
+                yield Finding("MPL502", says, step.span, fixes=_first_told(breach, site, job, plan),
+                              help="use the name of the job's first node")  # fmt: skip
+
+
+_HOST = re.compile(rb"\0(?:host|addr|name):\d+\0")
+
+
+def _first_told(breach: Breach, site: Site, job: Job, plan: LaunchPlan) -> Tuple[Fix, ...]:
+    """Offer the first node's name for the node's own within an argument of the program."""
+    word = breach.texts["master"]
+    match = _HOST.search(word.raw)
+    host = word.slice(*match.span()) if match is not None else None
+    return as_offers(first_node_fixes(host, site, "MPL502", job.source, plan))
 
 
 def _finding(step: Step, breach: Breach, site: Site, job: Job, plan: LaunchPlan) -> Finding:

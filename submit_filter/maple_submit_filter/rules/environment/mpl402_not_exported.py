@@ -14,7 +14,7 @@ from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
-from ...types.launch_plan import Breach, LaunchPlan, Option, Step
+from ...types.launch_plan import Breach, LaunchPlan, Link, Option, Step
 from .. import rule
 from ..launch.mpl304_node_rank import own_node_rank
 from ..program_text import files_read
@@ -112,18 +112,31 @@ _MEETING = (b"MASTER_ADDR", b"MASTER_PORT", b"WORLD_SIZE")
 def _meeting_lost(step: Step, plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     """A list of --export without ALL, on a line of several ranks, and variables by which these meet."""
     srun = step.links[0] if step.links and step.links[0].name == "srun" else None
-    option = srun.option("export") if srun is not None and not step.maybe else None
-    listed = option.value.raw.upper().split(b",") if option is not None and option.value is not None else [b"ALL"]
-    if option is None or b"ALL" in listed or b"\0" in b"".join(listed) or (step.tasks or 0) < 2:
+    if srun is None or step.maybe or (step.tasks or 0) < 2:
+        return
+    option, setting = srun.option("export"), job.settings.get("export")
+    own = option.value.raw if option is not None and option.value is not None else None
+    of_job = setting.value if setting is not None and b"SLURM_EXPORT_ENV" not in job.source else b"ALL"
+    listed = (of_job if own is None else own).upper().split(b",")
+    if b"ALL" in listed or b"\0" in b"".join(listed):
         return
     passed = {item.partition(b"=")[0] for item in listed}
     before = {name: all(span.end <= step.span.start for span in plan.assigned.get(name, ())) for name in _MEETING}
     names = tuple(name for name in _MEETING if plan.assigned.get(name) and before[name] and name not in passed)
     exported_ = [name for name in names if re.search(rb"\bexport\b[^\n]*\b%s\b" % name, job.source)]
     if b"MASTER_ADDR" in exported_:
-        says = "the tasks do not see %s: %s" % (_listed(tuple(exported_)), NOT_BY_SRUN)
-        yield Finding("MPL402", says, option.span or step.span, fixes=_all_of_it(option, job),
+        says = "the tasks do not see %s: %s" % (_listed(tuple(exported_)), NOT_BY_JOB if own is None else NOT_BY_SRUN)
+        fixes = _all_of_it(option, job) if option is not None else _all_of_job(srun)
+        yield Finding("MPL402", says, option.span if option is not None and option.span else step.span, fixes=fixes,
                       help="srun --export=ALL passes all on")  # fmt: skip
+
+
+def _all_of_job(srun: Link) -> Tuple[Fix, ...]:
+    """Return what has one srun take all along, where it takes over that the job was to take nothing."""
+    if srun.options_at is None:
+        return ()
+    here = Span(srun.options_at, srun.options_at)
+    return (Fix((Edit(here, b" --export=ALL", "MPL402"),), Safety.ASK, "pass the environment on"),)
 
 
 def _all_of_it(option: Option, job: Job) -> Tuple[Fix, ...]:
@@ -191,8 +204,7 @@ def _handed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job)
         edits = exported(plan, names, "MPL402")
         return (Fix(tuple(edits), Safety.SAFE, "export " + _listed(names)),) if edits else ()
     if why == NOT_BY_JOB and step.links[0].options_at is not None:
-        here = Span(step.links[0].options_at, step.links[0].options_at)
-        return (Fix((Edit(here, b" --export=ALL", "MPL402"),), Safety.ASK, "pass the environment on"),)
+        return _all_of_job(step.links[0])
     if why == NOT_BY_SRUN:
         return _in_list(names, step, job)
     if why == NOT_BY_X:

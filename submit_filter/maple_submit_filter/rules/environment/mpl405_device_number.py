@@ -109,9 +109,15 @@ def _binds(job: Job, site: Site) -> bool:
 def _sees_one(step: Step, job: Job) -> bool:
     """Return whether srun starts several tasks on a node, and shows each a GPU of its own."""
     outer = step.links[0] if step.links else None
-    if outer is None or outer.name != "srun" or (step.tasks_per_node or 0) < 2:
+    if outer is None or outer.name != "srun" or _on_a_node(step) < 2:
         return False
     return _each(outer, job) == b"1"
+
+
+def _on_a_node(step: Step) -> int:
+    """Return how many tasks start on a node: as is said, or so many that they fill the nodes evenly; 0 unknown."""
+    even = step.tasks // step.nodes if step.tasks and step.nodes and step.tasks % step.nodes == 0 else 0
+    return step.tasks_per_node or even
 
 
 def _numbered(step: Step, job: Job) -> Optional[Named]:
@@ -126,7 +132,7 @@ def _numbered(step: Step, job: Job) -> Optional[Named]:
 def _all_of_a_node(srun: Link, step: Step, job: Job) -> Tuple[Fix, ...]:
     """Give the step the GPUs of a node together, of which each task takes its own."""
     option, setting, bind = srun.option("gpus-per-task"), job.settings.get("gpus-per-task"), srun.option("gpu-bind")
-    words = b"--gpus-per-node=%d" % (step.tasks_per_node or 0)
+    words = b"--gpus-per-node=%d" % _on_a_node(step)
     spans = [option.span if option is not None else None, setting.origin.span if setting is not None else None]
     edits = [Edit(span, words, "MPL405") for span in spans if span is not None]
     if bind is not None and bind.value_span is not None:

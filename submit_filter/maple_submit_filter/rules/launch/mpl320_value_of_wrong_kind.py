@@ -11,11 +11,11 @@ from ...launchers.record import AgentOptions
 from ...launchers.registry import AGENTS
 from ...play.expansion import NODE_LIST
 from ...site.facts import Site
-from ...types.edits import Fix, Safety
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job, Origin, Setting
 from ...types.launch_plan import LaunchPlan, Link, Option, Step
-from ...types.text import NUL
+from ...types.text import NUL, Text
 from .. import rule
 from ..spelling import nearest
 
@@ -119,10 +119,22 @@ def _of_no_kind(step: Step, job: Job) -> Iterator[Finding]:
                               help="it takes " + _WANTED[option.kind])  # fmt: skip
             elif option.name in _ADDRESSES and _UNEXPANDED.match(value.raw):
                 yield Finding(CODE, "--%s is %s as it is written: nothing expands it" % (option.name, shown), at,
+                              fixes=_in_double_quotes(value, job.source),
                               help="double quotes, in which the shell expands it")  # fmt: skip
             elif option.name in _ADDRESSES and value.raw.startswith((b"\0nodefile", b"/")):
                 yield Finding(CODE, "--%s is the name of a file, and no host" % option.name, at,
                               help="its first line is a host: $(head -n 1 $PBS_NODEFILE)")  # fmt: skip
+
+
+def _in_double_quotes(value: Text, source: bytes) -> Tuple[Fix, ...]:
+    """Return what has the shell expand a word in single quotes, wherever in the script the value comes from."""
+    for piece in value.pieces:
+        start, end = piece.start - 1, piece.start + len(piece.text)
+        stands = start >= 0 and source[start : end + 1] == b"'%s'" % piece.text
+        if stands and b"$" in piece.text and b'"' not in piece.text:
+            edits = (Edit(Span(start, start + 1), b'"', CODE), Edit(Span(end, end + 1), b'"', CODE))
+            return (Fix(edits, Safety.ASK, "double quotes around %s" % piece.text.decode("utf-8", "replace")),)
+    return ()
 
 
 def _words_of(link: Link, option: Option) -> Sequence[str]:
