@@ -10,6 +10,7 @@ from tests.agents.models.failures import FAILURES
 from tests.agents.models.served import saying, served
 
 REQUEST = "train.py with DDP on 2 nodes of Delta for 1 hour, partition gpuA100x4. We budget: xy17"
+ELSEWHERE = "train.py with DDP on 2 nodes of Polaris for 1 hour, queue debug-scaling, filesystems home. We budget: xy17"
 READ = json.dumps({"slots": [{"slot": "account", "value": "xy17", "quote": "We budget: xy17"}]})
 LIE = json.dumps({"slots": [{"slot": "account", "value": "root", "quote": "We budget: root"}]})
 
@@ -27,11 +28,19 @@ def alone(monkeypatch, tmp_path):
 @pytest.mark.usefixtures("alone")
 def test_a_model_finds_what_the_grammar_does_not(maple):
     with served(saying(READ)) as server:
-        said = maple("new", "--json", "--model", f"{server.url}#tiny", REQUEST)
+        said = maple("new", "--json", "--model", f"{server.url}#tiny", ELSEWHERE)
     answer = json.loads(said.out)
     assert said.code == 0, said.err
     assert answer["slots"]["account"] == "xy17"
-    assert "--account=xy17" in answer["script"]
+    assert "#PBS -A xy17" in answer["script"]
+
+
+@pytest.mark.usefixtures("alone")
+def test_what_a_model_reads_has_the_form_that_the_site_knows(maple):
+    """An account of Delta ends with -delta-gpu or -delta-cpu, so this is none, and is asked for."""
+    with served(saying(READ)) as server:
+        said = maple("new", "--json", "--model", f"{server.url}#tiny", REQUEST)
+    assert said.code == 3 and "account" in json.loads(said.out)["missing"]
 
 
 @pytest.mark.usefixtures("alone")
