@@ -18,7 +18,7 @@ if __name__ == "__main__":
 """
 Path("app.py").write_text(APP)
 words = ["--multirun", "hydra/launcher=submitit_slurm", "+factor=1,2", f"hydra.launcher.partition={sys.argv[2]}",
-         "hydra.launcher.timeout_min=2", "hydra.launcher.mem_gb=null", "hydra.sweep.dir=sweep",
+         "hydra.launcher.timeout_min=20", "hydra.launcher.mem_gb=null", "hydra.sweep.dir=sweep",
          "hydra.job.chdir=True"]  # fmt: skip
 done = subprocess.run([sys.executable, "app.py", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 print(done.returncode, *(path.read_text() for path in sorted(Path("sweep").glob("*/product"))))

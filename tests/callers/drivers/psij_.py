@@ -11,7 +11,7 @@ spec = JobSpec(
     arguments=["one word", "$HOME", "x=y"],
     stdout_path=Path("out.txt").absolute(),
     resources=ResourceSpecV1(node_count=1, processes_per_node=2),
-    attributes=JobAttributes(duration=timedelta(minutes=2)),
+    attributes=JobAttributes(duration=timedelta(minutes=20)),
     launcher="srun",
 )
 job = Job(spec)

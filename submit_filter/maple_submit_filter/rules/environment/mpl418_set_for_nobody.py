@@ -20,6 +20,8 @@ _OF_LIBRARIES = re.compile(
     rb"|XLA|JAX|TF|FI|MPICH|UCX|OMPI_MCA|I_MPI|HSA|ROCR|HIP|MIOPEN|ZE|CCL|SYCL|TRITON|VLLM|APPTAINERENV|SINGULARITYENV)"
     rb"_[A-Z0-9_]+\Z|PYTHON(?:UNBUFFERED|FAULTHANDLER|HASHSEED|NOUSERSITE)\Z"
 )
+_NAMES = re.compile(rb"\b[A-Z][A-Z0-9_]+\b(?!=)")
+_EXPORTS = re.compile(rb"(?:export|declare|typeset|env|setenv)\b[^\n;]*")
 _BY_PBS = (b"OMP_NUM_THREADS",)  # set and exported by PBS itself, so a new value goes along (pbs_resources(7B))
 _READS = re.compile(rb"(?m)(?:^|[;&|]|\bthen\b)[ \t]*(?:source|\.)[ \t]+(?!\S*(?:activate|conda\.sh|bashrc)\b)")
 _ALL = re.compile(rb"\bset(?:[ \t]|\\\n)+(?:-\w*a\w*|-o[ \t]+allexport)\b|(?m:^#!.*[ \t]-\w*a)")
@@ -55,5 +57,6 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _is_named_again(name: bytes, source: bytes) -> bool:
     """Return whether a script names a variable elsewhere than where it assigns it: exports, reads or hands it on."""
-    again = rb"\b%s\b(?!=)|(?:export|declare|typeset|env|setenv)[^\n;]*\b%s=" % (name, name)
-    return re.search(again, source) is not None
+    if any(word == name for word in _NAMES.findall(source)):
+        return True
+    return any(name + b"=" in command for command in _EXPORTS.findall(source))
