@@ -231,7 +231,7 @@ SLIPS = [
         "a place to go that is not there", ("MPL409", "MPL121"), lambda script: not script.is_pbs,
         {"PBS's variable": in_front(b"cd $PBS_O_WORKDIR\n"),
          "misspelt": in_front(b"cd $SLURM_SUBMIT_DIRS\n"), "another": in_front(b"cd $SLURM_WORKDIR\n")},
-        {"its own": in_front(b"cd $SLURM_SUBMIT_DIR\n")},
+        {"its own": lambda script: None if script.is_pbs else in_front(b"cd $SLURM_SUBMIT_DIR\n")(script)},
         dressed=False,
     ),
 ]  # fmt: skip

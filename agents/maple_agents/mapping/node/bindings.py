@@ -149,6 +149,8 @@ def _by_word(kind: str, text: str, link: Link, of: Tasks, hardware: Hardware) ->
     """Return what `map_cpu:0,8`, `mask_ldom:0x1,0x2`, `list:0-7:8-15`, `depth` or `cores` bind each task to."""
     if kind == "depth":
         depth = _number(link, "depth", "d") or 1
+        if hardware.cores is not None and depth * of.number > hardware.cores:
+            return None  # it counts threads then, and which of them share a core is written nowhere
         return Binding(tuple(Cpus(range(task * depth, task * depth + depth)) for task in range(of.number)), "")
     if kind in ("cores", "threads", "ldoms", "sockets"):
         made = _shares(link, of, hardware)
