@@ -265,7 +265,15 @@ def _by_tagger(asked: Wanted) -> Wanted:
     asked = asked._replace(slots=asked.slots.with_more(decided.slots), unread=(*asked.unread, *decided.unread))
     open_ = {missing.slot for missing in asked.doubts} - set(asked.slots)
     answer = witness.heard(asked.text, tagger, asked.unread, asked.slots, asked.cluster.site, open_)
-    return asked._replace(slots=asked.slots.with_more(answer.slots), unread=_shown(asked.text, answer.unread))
+    slots = [slot for slot in answer.slots if slot.name != "account" or _is_account_there(str(slot.value), asked)]
+    return asked._replace(slots=asked.slots.with_more(slots), unread=_shown(asked.text, answer.unread))
+
+
+def _is_account_there(word: str, asked: Wanted) -> bool:
+    """Tell whether a word may be an account of the site, as far as their forms are known."""
+    from maple_agents.request.unread import has_shapes, is_account
+
+    return is_account(word, asked.cluster.site) or not has_shapes(asked.cluster.site)
 
 
 def _without(asked: Wanted, doubts: tuple[Missing, ...]) -> Wanted:
