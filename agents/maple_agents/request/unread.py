@@ -217,9 +217,14 @@ def has_shapes(site: Site) -> bool:
     return any(file.id == site.id and file.account_shapes for file in of_files())
 
 
+def may_be_account(word: str, site: Site) -> bool:
+    """Tell whether a word may be an account there, as far as the forms of its accounts are known."""
+    return is_account(word, site) or not has_shapes(site)
+
+
 def whose_account(word: str, site: Site) -> str:
     """Return the one other cluster that alone has accounts of that shape, "" where there is none, or several."""
-    if not has_shapes(site) or is_account(word, site):
+    if may_be_account(word, site):
         return ""
     others = [
         file.id for file in of_files() if any(re.fullmatch(shape, word, re.IGNORECASE) for shape in file.account_shapes)

@@ -68,8 +68,13 @@ def beside(job: Job, name: bytes, step: Step) -> Optional[bytes]:
     """Return the text of a file that a launch line names, from the folder it starts in; None where it is not known."""
     if job.peruse is None or NUL in name or not name.startswith(b"/") and not step.folder:
         return None
-    text = job.peruse(name if name.startswith(b"/") else step.folder.rstrip(b"/") + b"/" + name)
+    text = job.peruse(_path(name, step))
     return text if text is not None and NUL not in text else None
+
+
+def _path(name: bytes, step: Step) -> bytes:
+    """Return where a file lies that a launch line names."""
+    return name if name.startswith(b"/") else step.folder.rstrip(b"/") + b"/" + name
 
 
 def files_read(plan: LaunchPlan, job: Job, ending: bytes = b"") -> Iterator[Tuple[str, bytes]]:
@@ -131,8 +136,8 @@ def _said_once(plan: LaunchPlan, job: Job, spelling: bytes, part: int, new: byte
 def _read(plan: LaunchPlan, job: Job) -> Iterator[Program]:
     for step in plan.steps if job.peruse is not None or plan.written else ():
         for name in _files(step) if not step.maybe and (not step.unknown or plan.presumes) else ():
-            text = plan.written.get(name, plan.written.get(step.folder + b"/" + name)) or beside(job, name, step)
-            if text is not None:
+            text = plan.written.get(name, plan.written.get(_path(name, step))) or beside(job, name, step)
+            if text is not None and NUL not in text:
                 yield Program(step, name.rpartition(b"/")[2].decode("utf-8", "replace"), _COMMENT.sub(b"", text))
                 break
 

@@ -137,7 +137,7 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
 
 def _of_model(slots: Slots, cluster: "Cluster") -> "list[Slot]":
     """Return what a model found: a place, an account or file systems only as this site has them."""
-    from maple_agents.request.unread import has_shapes, is_account
+    from maple_agents.request.unread import may_be_account
 
     rows = {(row.selector, row.name) for row in cluster.site.partitions if not row.routed}
     listed, systems = {selector for selector, _ in rows}, _systems(cluster)
@@ -147,7 +147,7 @@ def _of_model(slots: Slots, cluster: "Cluster") -> "list[Slot]":
         if slot.name in listed:
             return (slot.name, value) in rows
         if slot.name == "account":
-            return is_account(value, cluster.site) or not has_shapes(cluster.site)
+            return may_be_account(value, cluster.site)
         return slot.name != "filesystems" or not systems or {*value.split(":")} <= {*systems}
 
     return [slot for slot in slots.values() if slot.origin.by == "model" and is_here(slot)]
@@ -255,6 +255,7 @@ def _elsewhere(asked: Wanted, assumed: "Sequence[Assumed]") -> "tuple[Unread, ..
 
 def _by_tagger(asked: Wanted) -> Wanted:
     from maple_agents.request.tagger import reading, witness
+    from maple_agents.request.unread import may_be_account
 
     try:
         tagger = reading.read(asked.text)
@@ -265,15 +266,9 @@ def _by_tagger(asked: Wanted) -> Wanted:
     asked = asked._replace(slots=asked.slots.with_more(decided.slots), unread=(*asked.unread, *decided.unread))
     open_ = {missing.slot for missing in asked.doubts} - set(asked.slots)
     answer = witness.heard(asked.text, tagger, asked.unread, asked.slots, asked.cluster.site, open_)
-    slots = [slot for slot in answer.slots if slot.name != "account" or _is_account_there(str(slot.value), asked)]
+    site = asked.cluster.site
+    slots = [slot for slot in answer.slots if slot.name != "account" or may_be_account(str(slot.value), site)]
     return asked._replace(slots=asked.slots.with_more(slots), unread=_shown(asked.text, answer.unread))
-
-
-def _is_account_there(word: str, asked: Wanted) -> bool:
-    """Tell whether a word may be an account of the site, as far as their forms are known."""
-    from maple_agents.request.unread import has_shapes, is_account
-
-    return is_account(word, asked.cluster.site) or not has_shapes(asked.cluster.site)
 
 
 def _without(asked: Wanted, doubts: tuple[Missing, ...]) -> Wanted:
