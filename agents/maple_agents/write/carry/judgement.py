@@ -56,8 +56,11 @@ def wrong(script: bytes, foreign: Foreign, cluster: Cluster, wanted: list[Layout
     *wanted*: for each launch line of the old script the layout that it gets, None where it stays as it is.
     """
     state = state_of(script, foreign, cluster)
-    if state is None:
-        return "its directives could not be read there"
+    return "its directives could not be read there" if state is None else wrong_in(state, script, foreign, wanted)
+
+
+def wrong_in(state: State, script: bytes, foreign: Foreign, wanted: list[Layout | None]) -> str:
+    """Return the same of a script whose *state* on the cluster is known already."""
     proven = state.proven()
     if proven:
         line = script.count(b"\n", 0, proven[0].at.start) + 1 if proven[0].at else 0

@@ -58,7 +58,7 @@ def _change(state: State, foreign: Foreign, cluster: Cluster, wanted: list[Layou
             after = _after(state, fix, foreign, cluster)
             if after is None or not _is_better(finding, state, after):
                 continue
-            if not judgement.wrong(after.job.source, foreign, cluster, wanted):
+            if not judgement.wrong_in(after, after.job.source, foreign, wanted):
                 return _Change(after, fix.says, finding.says)
     return None
 
