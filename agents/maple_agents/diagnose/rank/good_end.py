@@ -127,6 +127,7 @@ def _meant(rows: Sequence[Ranked], digest: Digest) -> bool:
     """Return whether the scheduler alone ended it, and that was no failure: the log says that it was planned, or goes
     on to a good end behind the word that took the nodes away.
     """
+    rows = [row for row in rows if row.cause in ENDINGS or _is_loud(row)] if digest.planned else rows
     if any(row.cause not in ENDINGS for row in rows):
         return False
     if all(row.cause == "time_limit" for row in rows):
@@ -139,6 +140,11 @@ def _meant(rows: Sequence[Ranked], digest: Digest) -> bool:
         and bool(digest.ended_well)
         and all(_went_on(match.event, digest) for row in rows for match in row.matches)
     )
+
+
+def _is_loud(ranked: Ranked) -> bool:
+    """Return whether an error says it, and not only a warning."""
+    return any(match.event.severity >= Severity.ERROR for match in ranked.matches) or not ranked.matches
 
 
 def _went_on(event: Event, digest: Digest) -> bool:

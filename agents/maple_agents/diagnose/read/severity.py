@@ -54,7 +54,9 @@ _HARMLESS = Screened(
     r"|--[\w-]*(?:error|fail|abort|timeout)[\w-]*"
     r"|\b\w+[_-](?:errors?|fail(?:ed|ure)?|exception|abort|timeout)\b(?=\s*[=:])|[_-]on[_-](?:error|fail)\w*"
     r"|\bignore[_ ]errors?\b|\b(?:errors?|exceptions?)[-_ ]handl\w+|\bon (?:error|failure)\b|\berror_file\b"
-    r"|\bif (?:an? )?errors?\b",
+    r"|\bif (?:an? )?errors?\b"
+    # what was written, and where: a name for what is in it, or for the file
+    r"|^\W*(?:saved|wrote|written|exported|uploaded|plotted|dumped)\b(?:(?! (?:but|with|except|after)\b)[^:;!])*$",
     re.I,
 )
 _SAID = re.compile(
