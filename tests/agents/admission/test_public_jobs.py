@@ -19,7 +19,7 @@ def test_sixty_jobs_are_labelled_by_reference():
         texts = [text for values in (job.values, job.also) for each in values.values() for text in each]
         assert all(len(text) < 200 and "\n" not in text for text in texts)
         assert job.files or not (job.also or job.folder or job.files_at)
-    assert sum(bool(job.files) for job in found) >= 27
+    assert sum(bool(job.files) for job in found) >= 60
 
 
 def test_a_job_is_read_with_its_repository(tmp_path):
