@@ -182,7 +182,7 @@ def _of_step(started: Started, job: Job, parts: Sequence[Part]) -> Iterator[Cand
     part = part_at(step.line, parts)
     agent = next((link.name for link in reversed(step.links) if link.name in _AGENTS), "")
     launcher = agent or (step.links[0].name if step.links else "")
-    yield Candidate("launcher", launcher or None, "", step.line, part, "script")
+    yield Candidate("launcher", (launcher or None) if not started.hidden else None, "", step.line, part, "script")
     framework = _framework(started, agent)
     if framework:
         yield Candidate("framework", framework, "", step.line, part, "script")
@@ -228,7 +228,7 @@ def _common(of_steps: Sequence[list[Candidate]]) -> Iterator[Candidate]:
 def _of_program(started: Started, job: Job, parts: Sequence[Part]) -> Iterator[Candidate]:
     line = line_at(started, started.first - 1, job)
     part = part_at(line, parts)
-    if names.allowed("program", started.program) and not _lost_its_folder(started, job):
+    if names.allowed("program", started.program) and not _is_lost(started, started.first - 1, job):
         yield Candidate("program", started.program, "", line, part, "script")
     whole = _whole(started)
     if whole:
@@ -236,7 +236,9 @@ def _of_program(started: Started, job: Job, parts: Sequence[Part]) -> Iterator[C
     yield from _of_launcher(started, parts)
     for each in given(started):
         at = line_at(started, started.first + each.at, job)
-        yield from of_key(each.name, _value(each), "", at, part_at(at, parts), "arguments")
+        word = each.at + (b"=" not in started.step.program[started.first + each.at])
+        value = _value(each) if not _is_lost(started, started.first + word, job) else None
+        yield from of_key(each.name, value, "", at, part_at(at, parts), "arguments")
 
 
 def _of_launcher(started: Started, parts: Sequence[Part]) -> Iterator[Candidate]:
@@ -252,21 +254,25 @@ def _of_launcher(started: Started, parts: Sequence[Part]) -> Iterator[Candidate]
 
 
 _OF_ACCELERATE = ("mixed-precision", "gradient-accumulation-steps", "zero-stage")
-_OF_VARIABLE = re.compile(rb"[\"']?\$\{?(\w+)\}?[\"']?/")
+_VARIABLE = re.compile(rb"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
 
-def _lost_its_folder(started: Started, job: Job) -> bool:
-    """Return whether a program stands below a variable that the script never sets: `/train.py` of `$APP_PATH/train.py`.
+def _is_lost(started: Started, index: int, job: Job) -> bool:
+    """Return whether a word has a variable that the script never sets: `/train.py` of `$APP_PATH/train.py`.
 
     The submitting shell may have set it, and only few of its variables are known here.
     """
-    at, source = started.first - 1, job.submission.script or b""
-    spans = started.step.program_spans
-    span = spans[at] if 0 <= at < len(spans) else None
-    written = _OF_VARIABLE.match(source[span.start : span.end]) if span is not None else None
-    if written is None or not started.program.startswith("/"):
-        return False
-    return re.search(rb"(?:^|[\s;&|(])%s=" % re.escape(written[1]), source, re.MULTILINE) is None
+    source, spans = job.submission.script or b"", started.step.program_spans
+    span = spans[index] if 0 <= index < len(spans) else None
+    written = _VARIABLE.findall(source[span.start : span.end]) if span is not None else []
+    return any(not _is_set(one or other, source, job) for one, other in written)
+
+
+def _is_set(name: bytes, source: bytes, job: Job) -> bool:
+    if name in job.submission.environment:
+        return True
+    return re.search(rb"(?:^|[\s;&|(])(?:%s\+?=|(?:for|read|select)\b[^\n]*\b%s\b)" % (name, name), source,
+                     re.MULTILINE) is not None  # fmt: skip
 
 
 def given(started: Started) -> list[Argument]:

@@ -198,12 +198,13 @@ def _kept_packages(kept: Any) -> tuple[str, ...]:
 
 
 def _kept_source(kept: Any) -> Source:
-    declared, named, imports, local, hydra, parsed, trains, classes = kept
+    declared, named, imports, local, hydra, parsed, trains, classes, keys = kept
     return Source(
         _declared(declared), _constants(named), _constants(imports),
         tuple((_line(dots), _text(name)) for dots, name in local),
         (_maybe(hydra[0]), _maybe(hydra[1])) if hydra is not None else None, tuple(_text(name) for name in parsed),
         _line(trains), {_text(name): _declared(own) for name, own in classes.items()},
+        tuple(_text(key) for key in keys) if keys is not None else None,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from maple_submit_filter.site.facts import GENERIC_SLURM, Site
 from maple_submit_filter.types.job import Job
@@ -15,7 +15,17 @@ from maple_submit_filter.types.job_records import Part
 from maple_submit_filter.types.submission import Submission
 
 from . import names
-from .analysis import FRAMEWORKS, Analysis, Read, analysed, common_arguments, from_script, line_at, played
+from .analysis import (
+    CONFIGS_OF_DEEPSPEED,
+    FRAMEWORKS,
+    Analysis,
+    Read,
+    analysed,
+    common_arguments,
+    from_script,
+    line_at,
+    played,
+)
 from .extracts import CONFIG, PACKAGES, SOURCE, SUFFIXES
 from .hydra import Composed, Setting, composed
 from .names import Candidate, of_key, part_at
@@ -29,7 +39,7 @@ _SUBMITTED = re.compile(r"\$\{?(?:SLURM_SUBMIT_DIR|PBS_O_WORKDIR|PWD)\}?")
 
 _CONFIG = re.compile(  # options that name a configuration of the training: that of a model or a tokenizer is none
     r"(?:(?:train|training|trainer|exp|experiment|base|ds|deepspeed|run|main|job|yaml)_)?"
-    r"(?:config|cfg|conf|recipe|yaml|params|hparams|deepspeed)(?:_(?:file|path|name|yaml|json))?"
+    r"(?:config|cfg|conf|recipe|yaml|params|hparams|deepspeed|opt|options)(?:_(?:file|path|name|yaml|json))?"
 )
 _IMPORTED = {  # what an import at the top of a program proves
     "torch": "torch", "lightning": "lightning", "pytorch_lightning": "lightning", "deepspeed": "deepspeed",
@@ -37,6 +47,7 @@ _IMPORTED = {  # what an import at the top of a program proves
     "megatron": "megatron", "nemo": "nemo", "colossalai": "colossalai", "composer": "composer",
 }  # fmt: skip
 _REQUIREMENTS = ("requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml")
+PROGRAM, DEEPSPEED, ACCELERATE = "program", "deepspeed", "accelerate"  # whose a config is
 _HYDRA = {"config_name": ("--config-name", "-cn"), "config_path": ("--config-path", "-cp"),
           "config_dir": ("--config-dir", "-cd")}  # fmt: skip
 
@@ -69,6 +80,7 @@ class _Program:
         self._read, self._parts, self._one, self._folder, self._files = read, parts, starts[0], folder, files
         self._open = any(started.given.is_open for started in starts)
         self._given = common_arguments(starts)
+        self._of_deepspeed: set[str] = set()  # paths of configs
         self._sources = self._program()
         self._declared = [
             (path, each) for path, source in self._sources.items() for each in _declared(source, self._sources)
@@ -81,7 +93,7 @@ class _Program:
         candidates += self._arguments()
         if not self._open:
             candidates += [
-                *of_config([*self._configs(), *(made.settings if made else ())], self._files),
+                *of_config([*self._configs(), *(made.settings if made else ())], self._files, self._of_deepspeed),
                 *self._defaults(),
             ]
         candidates += [*self._own_words(), *self._packages()]
@@ -136,25 +148,34 @@ class _Program:
 
     def _configs(self) -> Iterator[Setting]:
         """Yield the settings of the configs that are named; Accelerate's may name one of DeepSpeed's."""
-        waiting = list(dict.fromkeys(self._config_paths()))
-        for path in waiting:
+        waiting = dict(self._config_paths())
+        keys = next((source.keys for source in self._sources.values()), None)
+        queue = list(waiting)
+        for path in queue:
             config = self._files.extracted(path, "config", CONFIG)
             for leaf in config.leaves if config is not None else ():
+                if keys is not None and waiting[path] == PROGRAM and leaf.path.split(".")[0] not in keys:
+                    continue  # nobody reads it
                 yield Setting(leaf.path, leaf.value, os.path.normpath(path), leaf.line)
                 other = os.path.join(self._folder, leaf.value or "")
                 if leaf.path == "deepspeed_config.deepspeed_config_file" and other not in waiting:
-                    waiting.append(other)
+                    waiting[other] = DEEPSPEED
+                    queue.append(other)
+        self._of_deepspeed = {os.path.normpath(path) for path, whose in waiting.items() if whose == DEEPSPEED}
 
-    def _config_paths(self) -> Iterator[str]:
+    def _config_paths(self) -> Iterator[tuple[str, str]]:
+        """Yield the paths of configs, and whose each is."""
         given = {}
         for argument in self._given:
             name = self._dest(argument) or names.plain(argument.name)
             given[name] = argument.value
-            if argument.value and argument.value.endswith(SUFFIXES) and _CONFIG.fullmatch(name):
-                yield os.path.join(self._folder, argument.value)
+            if argument.value and argument.value.endswith(SUFFIXES) and _CONFIG.fullmatch(name.replace(".", "_")):
+                whose = DEEPSPEED if name in CONFIGS_OF_DEEPSPEED else PROGRAM
+                yield os.path.join(self._folder, argument.value), whose
         words = [word.value for word in self._one.given.all if word.form == "word"]
-        if len(words) == 1 and words[0] and words[0].endswith(SUFFIXES):
-            yield os.path.join(self._folder, words[0])
+        files = [word for word in words if word and word.endswith(SUFFIXES)]
+        if len(files) == 1 and None not in words:
+            yield os.path.join(self._folder, files[0]), PROGRAM
         for _, each in self._declared:
             if (
                 each.dest not in given
@@ -162,12 +183,12 @@ class _Program:
                 and each.default.endswith(SUFFIXES)
                 and _CONFIG.fullmatch(each.dest)
             ):
-                yield os.path.join(self._folder, each.default)
+                yield os.path.join(self._folder, each.default), PROGRAM
         for link in self._one.step.links:
             option = link.option("config-file") if link.name == "accelerate" else None
             value = option.value.raw if option is not None and option.value is not None else b""
             if value and b"\0" not in value:
-                yield os.path.join(self._folder, os.fsdecode(value))
+                yield os.path.join(self._folder, os.fsdecode(value)), ACCELERATE
 
     def _hydra(self) -> Composed | None:
         path, source = next(iter(self._sources.items()), ("", Source()))
@@ -246,18 +267,18 @@ _DISTRIBUTED = {"FSDP": "fsdp", "MULTI_GPU": "accelerate-ddp", "MULTI_XPU": "acc
 _STAGES = ("zero_optimization.stage", "deepspeed_config.zero_stage")
 
 
-def of_config(settings: Sequence[Setting], files: Files) -> Iterator[Candidate]:
-    """Yield what the settings say; a key nearer to the top tells more."""
-    by_path = {setting.path: setting for setting in settings}
+def of_config(settings: Sequence[Setting], files: Files, deepspeed: Collection[str] = ()) -> Iterator[Candidate]:
+    """Yield what the settings say; a key nearer to the top tells more. *deepspeed*: the files that are its configs."""
+    own = {*deepspeed, *(setting.file for setting in settings if setting.path == "zero_optimization.stage")}
     for setting in settings:
         part = files.parts.get(setting.file)
         if part is None:
             continue
-        for candidate in _of_setting(setting, by_path, part.name, part.hash):
+        for candidate in _of_setting(setting, setting.file in own, part.name, part.hash):
             yield candidate._replace(rank=candidate.rank + 10 * setting.path.count("."))
 
 
-def _of_setting(setting: Setting, all_: dict[str, Setting], file: str, part: str) -> Iterator[Candidate]:
+def _of_setting(setting: Setting, is_deepspeed: bool, file: str, part: str) -> Iterator[Candidate]:
     place = (file, setting.line, part, "config")
     value = setting.value
     if setting.path in _STAGES and value in ("0", "1", "2", "3"):
@@ -271,7 +292,7 @@ def _of_setting(setting: Setting, all_: dict[str, Setting], file: str, part: str
             yield Candidate("precision", setting.path[:4], *place)
     elif setting.path == "optimizer.type" and value and names.allowed("optimizer", value):
         yield Candidate("optimizer", value, *place)
-    elif setting.path == "train_batch_size" and "zero_optimization.stage" in all_:
+    elif setting.path == "train_batch_size" and is_deepspeed:
         if value and value.isdigit():
             yield Candidate("batch_size_global", value, *place)
     else:

@@ -30,22 +30,31 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
         "local_batch_size",
     ),
     "batch_size_global": ("global_batch_size", "total_batch_size", "effective_batch_size"),
-    "batch_size": ("batch_size", "train_batch_size", "batchsize", "train_bs", "bs", "batch"),
-    "learning_rate": ("learning_rate", "lr", "base_lr", "max_lr"),
+    "batch_size": (
+        "batch_size", "train_batch_size", "batchsize", "train_bs", "bs", "batch", "batch_size_train", "train_batch",
+        "ims_per_batch",
+    ),
+    "learning_rate": (
+        "learning_rate", "lr", "base_lr", "max_lr", "init_lr", "initial_lr", "initial_learning_rate", "peak_lr",
+        "base_learning_rate",
+    ),
     "epochs": (
         "num_train_epochs", "max_epochs", "num_epochs", "n_epochs", "nb_epochs", "epochs", "max_epoch", "epoch",
+        "num_epoch", "n_epoch", "nepoch", "nepochs", "number_of_epochs", "total_epochs", "train_epochs",
     ),
     "steps": (  # of an environment too there are `max_steps`, where the training says its own
         "total_timesteps", "num_timesteps", "max_train_steps", "max_steps", "train_iters", "max_iters", "train_steps",
         "num_train_steps", "total_steps", "num_steps", "training_steps", "max_train_iters", "total_iters", "max_update",
-        "num_iterations", "max_iterations",
+        "num_iterations", "max_iterations", "max_iter", "niter", "num_iter", "num_iters", "n_iters", "total_iter",
     ),
     "gradient_accumulation": (
         "gradient_accumulation_steps", "accumulate_grad_batches", "grad_accum", "accum_steps", "accum_iter",
+        "accumulation_steps", "grad_accumulation_steps", "grad_accum_steps", "grad_acc_steps",
+        "gradient_accumulate_every", "gradient_accumulation",
     ),
     "sequence_length": (
         "max_seq_length", "max_seq_len", "seq_length", "seq_len", "sequence_length", "max_sequence_length",
-        "model_max_length", "block_size", "cutoff_len", "context_length", "seqlen",
+        "model_max_length", "block_size", "cutoff_len", "context_length", "seqlen", "max_length",
     ),
     "seed": ("seed", "random_seed", "manual_seed", "rng_seed", "global_seed"),
     "model": (
@@ -55,27 +64,41 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "data": (
         "dataset_name", "dataset", "data_path", "dataset_path", "data_dir", "train_file", "data", "train_data",
         "datadir", "data_root", "dataset_dir", "train_dataset_name", "train_data_path", "train_data_dir",
-        "train_set_path", "train_path", "train_files", "training_data",
+        "train_set_path", "train_path", "train_files", "training_data", "datapath", "dataroot", "data_folder",
+        "train_data_file", "training_file",
     ),
     "checkpoint": ("checkpoint_dir", "ckpt_dir", "checkpoint_path", "ckpt_path", "checkpoint", "ckpt"),
     "resume": ("resume_from_checkpoint", "resume_from", "resume", "resume_path", "resume_checkpoint", "auto_resume"),
     "output": (
         "output_dir", "out_dir", "save_dir", "default_root_dir", "work_dir", "output_path", "results_dir", "outdir",
+        "output", "output_folder", "results_folder", "save_folder", "dump_folder",
     ),
     "logs": ("logging_dir", "log_dir", "tensorboard_dir", "logdir", "log_file"),
     "precision": ("mixed_precision", "precision", "torch_dtype", "dtype"),
     "optimizer": ("optimizer", "optim", "opt"),
-    "tensor_parallel": ("tensor_model_parallel_size", "tensor_parallel_size", "tensor_parallel", "tp_size"),
-    "pipeline_parallel": ("pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel", "pp_size"),
+    "tensor_parallel": (
+        "tensor_model_parallel_size", "tensor_parallel_size", "tensor_parallel", "tp_size", "tensor_parallel_degree",
+    ),
+    "pipeline_parallel": (
+        "pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel", "pp_size",
+        "pipeline_parallel_degree",
+    ),
     "zero_stage": ("zero_stage",),
 }  # fmt: skip
 FLAGS = {"bf16": ("precision", "bf16"), "fp16": ("precision", "fp16"), "amp": ("precision", "amp")}
 _BY_SPELLING = {word: (name, at) for name, words in SPELLINGS.items() for at, word in enumerate(words)}
 # The key above says what a plain key is of: `model: {name: …}`.
-_ABOVE = {"model": "model", "data": "data", "dataset": "data", "optimizer": "optimizer", "optim": "optimizer"}
+_ABOVE = {"model": "model", "data": "data", "dataset": "data", "datasets": "data", "train_dataset": "data",
+          "optimizer": "optimizer", "optim": "optimizer"}  # fmt: skip
 _PLAIN = ("name", "name_or_path", "id", "path")
-_APART = re.compile(r"(?:^|_)(?:eval|val|valid|validation|test|testing|predict|inference|infer|scheduler|sampler|"
-                    r"warmup|discriminator|generator|teacher|critic|reward|ref|reference|ema)(?:_|$)")  # fmt: skip
+# A section of the data, or of all: `datasets: {train: {name: …}}`, `training: {steps: …}`.
+_TRAINING = ("train", "training")
+# What lies below a part of a model is that part's: `model: {quantizer: {ckpt_path: …}}`.
+_MODELS = ("model", "network", "net")
+_PLACES = ("checkpoint", "resume", "output", "logs")
+_APART = re.compile(r"(?:^|_)(?:eval|evaluate|evaluation|val|valid|validate|validation|test|testing|predict|inference|"
+                    r"infer|generate|generation|rollout|profiling|profiler|scheduler|sampler|warmup|discriminator|"
+                    r"generator|teacher|critic|reward|ref|reference|ema)(?:_|$)")  # fmt: skip
 _WHOLE = re.compile(r"\d{1,12}(?:_\d{3})*|[1-9](?:\.0*)?e\+?\d{1,2}", re.IGNORECASE)
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
 _WHOLES = ("batch_size", "batch_size_per_device", "batch_size_global", "steps", "gradient_accumulation", "seed",
@@ -108,9 +131,13 @@ def known(key: str) -> Known | None:
     if last in FLAGS:
         return Known(FLAGS[last][0], 0, FLAGS[last][1])
     if above and last in _PLAIN:
-        return Known(_ABOVE[above[-1]], 5) if above[-1] in _ABOVE else None
+        of = above[-2] if above[-1] in _TRAINING and len(above) > 1 else above[-1]
+        return Known(_ABOVE[of], 5) if of in _ABOVE else None
+    if above and above[-1] in _TRAINING and last == "steps":
+        return Known("steps", len(SPELLINGS["steps"]))
     spelling = _BY_SPELLING.get(last)
-    return Known(*spelling) if spelling else None
+    of_a_part = len(above) > 1 and above[0] in _MODELS
+    return Known(*spelling) if spelling and not (of_a_part and spelling[0] in _PLACES) else None
 
 
 def kept_value(what: Known, value: str) -> str | None:
@@ -160,7 +187,7 @@ def _optimizer(value: str) -> str | None:
 
 
 def _text(value: str) -> str | None:
-    return None if value.lower() in ("true", "false") or _NUMBER.fullmatch(value) else value
+    return None if value.lower() in ("true", "false") or _NUMBER.fullmatch(value) or value[:1] in "([{" else value
 
 
 _KINDS: dict[str, Callable[[str], "str | None"]] = {

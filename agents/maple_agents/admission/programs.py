@@ -14,6 +14,7 @@ from . import names
 
 _PYTHON = re.compile(rb"(?:.*/)?(?:i?python|pypy)[\d.]*")
 _SHELL = re.compile(rb"(?:.*/)?(?:ba|da|z|k|c|tc)?sh")  # what it runs is not seen here
+_STARTER = re.compile(rb"(?:.*/)?(?:torchrun|deepspeed|accelerate|horovodrun)")  # behind a wrapper that nobody knows
 _WITH_VALUE = (b"-X", b"-W", b"--check-hash-based-pycs")
 
 
@@ -26,17 +27,29 @@ class Started(NamedTuple):
     first: int
     given: Arguments
     kind: str
+    hidden: bool = False  # another launcher stands behind a wrapper that nobody knows
 
 
 def started(step: Step) -> Started:
     """Return the program of a launch line, its interpreter seen through."""
     words = step.program
-    at, is_module = _program(words)
+    before = _wrapped(words)
+    at, is_module = _program(words[before:])
+    at += before
     name = words[at] if at < len(words) else b""
-    hidden = NUL in name or _SHELL.fullmatch(name)
+    hidden = NUL in name or _SHELL.fullmatch(name) or _STARTER.fullmatch(name)
     program = name.decode("utf-8", "replace") if not hidden else ""
     given = arguments(words[at + 1 :])
-    return Started(step, program, is_module, at + 1, given, kind_of(program, given.sure()))
+    behind = bool(_STARTER.fullmatch(name))
+    return Started(step, program, is_module, at + 1, given, kind_of(program, given.sure()), behind)
+
+
+def _wrapped(words: Sequence[bytes]) -> int:
+    """Return how many words stand before a program that another carries: `bind.sh python train.py`."""
+    if not words or _PYTHON.fullmatch(words[0]) or words[0].endswith(b".py"):
+        return 0
+    carried = (at for at, word in enumerate(words) if _PYTHON.fullmatch(word) or _STARTER.fullmatch(word))
+    return next(carried, 0)
 
 
 def _program(words: Sequence[bytes]) -> tuple[int, bool]:

@@ -43,10 +43,11 @@ def is_for_tests(call: ast.Call) -> bool:
     return keywords.get("train") is False or keywords.get("split") in ("test", "val", "valid")
 
 
-def is_data(name: str) -> bool:
-    """Return whether a call makes a published data set, alone or of a module of data sets."""
+def published(name: str) -> str:
+    """Return the published data set that a call makes, alone or of a module of data sets, also as a `…DataModule`."""
     *above, last = name.split(".")
-    return last in _DATASETS and above in ([], ["datasets"], ["torchvision", "datasets"])
+    last = last.removesuffix("DataModule")
+    return last if last in _DATASETS and above in ([], ["datasets"], ["torchvision", "datasets"]) else ""
 
 
 def is_model(name: str) -> bool:

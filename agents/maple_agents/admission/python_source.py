@@ -6,11 +6,11 @@ It is parsed, never imported or run. What is computed is unknown.
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .python_calls import is_data, is_for_tests, is_model, is_optimizer, loaded, made_model
+from .python_calls import is_for_tests, is_model, is_optimizer, loaded, made_model, published
+from .python_constants import class_settings, given_once, is_main, keys_taken, made_for_tests
 
 MOST_BYTES = 128 * 1024  # a tree takes several hundred bytes for each byte of its source
 _PARSERS_OF_CLASSES = ("HfArgumentParser", "tyro.cli", "pyrallis.parse", "pyrallis.wrap", "draccus.parse", "Fire",
@@ -22,6 +22,7 @@ _PARALLEL = {"DistributedDataParallel": "ddp", "DDP": "ddp", "FullyShardedDataPa
              "fully_shard": "fsdp"}  # fmt: skip
 _STRATEGIES = {"ddp": "ddp", "fsdp": "fsdp", "deepspeed_stage_1": "zero1", "deepspeed_stage_2": "zero2",
                "deepspeed_stage_3": "zero3"}  # fmt: skip
+_WRITERS = ("SummaryWriter", "TensorBoardLogger", "CSVLogger")
 _TRAINS = ("backward", "fit", "train_batch")
 
 
@@ -56,6 +57,7 @@ class Source(NamedTuple):
     parsed: tuple[str, ...] = ()  # classes and functions that options are made of
     trains: int = 0  # the line that proves it
     classes: Mapping[str, Sequence[Declared]] = {}  # and functions: what would be options if they are parsed
+    keys: tuple[str, ...] | None = None  # of its configuration: the only ones that it takes
 
 
 def source(data: bytes) -> Source:
@@ -82,9 +84,10 @@ class _Reader:
         self._trains = 0
         self._maybe = False  # what is looked at stands behind a condition
         self._keywords: dict[str, list[tuple[object, int]]] = {}
+        self._for_tests: set[int] = set()  # calls
 
     def read(self) -> Source:
-        self._constants = dict(self._once())
+        self._note_constants()
         imports, local = [], []
         for node in self._tree.body:
             if isinstance(node, ast.Import):
@@ -105,21 +108,18 @@ class _Reader:
         ]
         declared += [option for name in self._parsed for option in self._classes.get(name, ())]
         return Source(tuple(declared), tuple(self._said), tuple(imports), tuple(local), self._hydra,
-                      tuple(self._parsed), self._trains, self._classes)  # fmt: skip
+                      tuple(self._parsed), self._trains, self._classes, keys_taken(self._tree))  # fmt: skip
 
-    def _once(self) -> Iterator[tuple[str, object]]:
-        """Yield the module's constants: names that are given one value, once, on its top level."""
-        stored = Counter(tree.id for tree in ast.walk(self._tree)
-                         if isinstance(tree, ast.Name) and not isinstance(tree.ctx, ast.Load))  # fmt: skip
-        for node in self._tree.body:
-            target: object = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-            value = getattr(node, "value", None)
-            if not isinstance(node, (ast.Assign, ast.AnnAssign)) or not isinstance(target, ast.Name) or value is None:
-                continue
-            constant = literal(value, {})
-            if stored[target.id] == 1 and constant is not UNKNOWN:
-                yield target.id, constant
-                self._say(target.id, constant, node.lineno)
+    def _note_constants(self) -> None:
+        """Note names of one value; those of the top level say it."""
+        for given in given_once(self._tree):
+            constant = literal(given.value, {})
+            if constant is not UNKNOWN:
+                self._constants[given.name] = constant
+                if given.is_top:
+                    self._say(given.name, constant, given.line)
+        for given in class_settings(self._tree):
+            self._take(given.name, given.value, given.line)
 
     def _say(self, name: str, value: object, line: int) -> None:
         if value is not UNKNOWN and value is not None:
@@ -128,6 +128,8 @@ class _Reader:
     def _look(self, node: ast.AST) -> None:
         if isinstance(node, ast.Call):
             self._call(node)
+        if isinstance(node, ast.Assign) and made_for_tests(node):
+            self._for_tests.update(id(each) for each in ast.walk(node.value))
         if isinstance(node, ast.Assign) and (made := made_model(node)):
             self._take("model_name", ast.Constant(made), node.lineno)
         if isinstance(node, ast.ClassDef):
@@ -157,7 +159,8 @@ class _Reader:
             self._hydra = (self._keyword(call, "config_path"), self._keyword(call, "config_name"))
         elif name in _PARSERS_OF_CLASSES or last == "HfArgumentParser":
             self._parsed += [tree.id for each in call.args for tree in ast.walk(each) if isinstance(tree, ast.Name)]
-        self._constant(call, name, last)
+        if id(call) not in self._for_tests:
+            self._constant(call, name, last)
 
     def _constant(self, call: ast.Call, name: str, last: str) -> None:
         if last in _SEEDS:
@@ -169,13 +172,18 @@ class _Reader:
             self._take("model", call.args[0] if call.args else None, call.lineno)
         elif last == "load_dataset":
             self._take("dataset", loaded(call), call.lineno)
-        elif is_data(name):
+        elif published(name):
             if not is_for_tests(call):
-                self._take("data", ast.Constant(last), call.lineno)
+                self._take("data", ast.Constant(published(name)), call.lineno)
         elif is_model(name):
             self._take("model", ast.Constant(last), call.lineno)
         elif name == "timm.create_model":
             self._take("model", call.args[0] if call.args else None, call.lineno)
+        elif last in _WRITERS:
+            named = {keyword.arg: keyword.value for keyword in call.keywords}
+            folder = call.args[0] if call.args else named.get("log_dir", named.get("save_dir"))
+            if folder is not None:
+                self._take("log_dir", folder, call.lineno)
         elif is_optimizer(name):
             self._optimizer(call, last)
         elif last.endswith(_KEYWORDS):
@@ -262,13 +270,8 @@ def _in_order(tree: ast.Module) -> Iterator[tuple[ast.AST, bool]]:
         node, maybe = waiting.pop()
         yield node, maybe
         below = maybe or isinstance(node, (ast.IfExp, ast.Try, ast.ExceptHandler, ast.Match))
-        below = below or (isinstance(node, ast.If) and not _is_main(node.test))
+        below = below or (isinstance(node, ast.If) and not is_main(node.test))
         waiting += [(child, below) for child in ast.iter_child_nodes(node)][::-1]
-
-
-def _is_main(test: ast.expr) -> bool:
-    """Return whether a condition is `__name__ == "__main__"`."""
-    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
 def _local(node: ast.ImportFrom) -> list[tuple[int, str]]:
