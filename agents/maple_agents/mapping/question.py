@@ -111,24 +111,37 @@ def beside(folder: bytes) -> Reads:
 
 def offered(asked: Answer, lines: Sequence[Judged], files: MachineFiles = NOTHING) -> dict[Finding, Offer]:
     """Return, for each finding that one edit cures, the line as it would be."""
-    from maple_submit_filter.answer.decision import decide
-
     plan, source = asked.decision.plan, asked.submission.script or b""
     if plan is None or not any(line.findings for line in lines):
         return {}
 
     def again(new: bytes) -> tuple[Judged, ...]:
-        other = asked.submission._replace(script=new)
-        return answer(asked._replace(submission=other, decision=decide(other, asked.site)), files)
+        return _again(asked, new, asked.submission.argv, files)
 
     return offers.offers(lines, plan, source, machine(asked, files).hardware, again)
 
 
 def beside_rules(asked: Answer) -> list[Finding]:
-    """Return what `maple check` adds to its findings: what no rule has said of the same line."""
+    """Return what `maple check` adds to its findings: what no rule has said of the same line, and no repair cures."""
     codes = {finding.code for finding in asked.decision.findings}
     findings = [finding for line in answer(asked) for finding in line.findings]
-    return [finding for finding in findings if not _COVERED.get(finding.kind, frozenset()) & codes]
+    findings = [finding for finding in findings if not _COVERED.get(finding.kind, frozenset()) & codes]
+    repaired = asked.decision.repaired
+    if not findings or repaired is None:
+        return findings
+    script = asked.submission.script if repaired.script is None else repaired.script
+    still = {(finding.kind, finding.line) for line in _again(asked, script, repaired.argv) for finding in line.findings}
+    return [finding for finding in findings if (finding.kind, finding.line) in still]
+
+
+def _again(
+    asked: Answer, script: bytes | None, argv: Sequence[bytes], files: MachineFiles = NOTHING
+) -> tuple[Judged, ...]:
+    """Return what is to be said of the launch lines of another script, or of other words for it."""
+    from maple_submit_filter.answer.decision import decide
+
+    other = asked.submission._replace(script=script, argv=tuple(argv))
+    return answer(asked._replace(submission=other, decision=decide(other, asked.site)), files)
 
 
 _COVERED = {"groups": frozenset(("MPL331",)), "cores": frozenset(("MPL312",)), "network": frozenset(("MPL511",))}
