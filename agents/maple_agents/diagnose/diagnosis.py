@@ -16,6 +16,7 @@ from ..templates.knowledge import meanings
 from ..templates.knowledge.conditions import Fact, holds
 from ..templates.knowledge.entries import Entry
 from .rank.cause_event import Voter, telling
+from .rank.consequences import first_complaint
 from .rank.good_end import LAST, none, succeeded
 from .rank.judges import LEAST, Judgement, Named, agrees, by_lines, by_own_sentence, by_sentence, likeliest, of_entry
 from .rank.proof import shown
@@ -74,6 +75,7 @@ def diagnose(
         causes = _with_first(causes, named)
     else:
         causes = _as_judged(causes, replace(judgement, likely=judgement.likely or outlived))
+    causes = _traced_back(causes, digest, known_lines, known, voter)
     shown = excerpt(digest, known_lines, known) if causes[0] is UNKNOWN else ()
     first = replace(causes[0], named=particulars(causes[0], case.ended, digest))
     return Diagnosis(case, causes if not first.named else (first, *causes[1:]), _evidence_of(cascade), excerpt=shown)
@@ -171,6 +173,22 @@ def _with_first(causes: Sequence[Cause], named: Named) -> tuple[Cause, ...]:
     first = Cause("", named.cause, meaning(named.cause), 0.0, 0.0, (line,))
     same = next((cause for cause in causes if cause.cause == named.cause), first)
     return _as_judged((same, *(cause for cause in causes if cause.cause != named.cause)), named.judgement)
+
+
+LED = 0.9  # share of the opened logs in which a first complaint that led to the death was the cause
+
+
+def _traced_back(
+    causes: tuple[Cause, ...], digest: Digest, matches: Sequence[Match], known: Mapping[str, Entry], voter: Voter
+) -> tuple[Cause, ...]:
+    """Return *causes* behind the first complaint that the first of them is known as a consequence of."""
+    death = causes[0]
+    first = first_complaint(death, digest, matches, known, voter)
+    if first is None:
+        return causes
+    judgement = Judgement(min(LED, death.confidence), True, (first.voter,), death.cause)
+    named, *others = _with_first(causes, Named(first.cause, first.event, judgement))
+    return (replace(named, evidence=tuple(dict.fromkeys((*named.evidence, *death.evidence)))), *others)
 
 
 def meaning(cause: str) -> str:

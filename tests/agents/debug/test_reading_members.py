@@ -66,6 +66,19 @@ def test_members_that_no_task_is_for_are_seen(tmp_path: Path, text: str, numbers
     assert [line.line for line in read([LogFile(str(tmp_path / "job.log"), "both")]).absent] == numbers
 
 
+@pytest.mark.parametrize(("text", "numbers"), [
+    ("I am node 0 of 2 on k5\nI am node 0 of 2 on k7\n", [1, 2]),
+    ("[k5] machine rank 0/2\n[k7] machine rank 0/2\n", [1, 2]),
+    ("I am node 0 of 2 on k5\nI am node 1 of 2 on k7\n", []),
+    ("I am node 0 of 2 on k5\nI am node 0 of 2 on k5\n", []),
+    ("node 0 of 1 on k5\nnode 0 of 1 on k7\n", []),
+])  # fmt: skip
+def test_nodes_that_are_all_the_same_one_are_seen(tmp_path: Path, text: str, numbers: list[int]) -> None:
+    """Each says of how many it is which, and all say the same."""
+    (tmp_path / "job.log").write_text(text)
+    assert [line.line for line in read([LogFile(str(tmp_path / "job.log"), "both")]).frozen] == numbers
+
+
 def test_the_lines_are_shown_for_the_cause(tmp_path: Path) -> None:
     """A job that waited to its limit with two ranks 0 and no other: which is said, and shown."""
     from maple_agents.diagnose.diagnosis import diagnose

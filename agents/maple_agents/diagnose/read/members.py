@@ -136,6 +136,8 @@ _NODES = re.compile(
     r"(?:--?(?:nnodes|num[-_]machines|num[-_]nodes|nodes)|\bNNODES|\b(?:NUM_)?NODES|\s-N|\s-n|--ntasks)"
     r"[= ]?['\"]?(?P<nodes>\d{1,5})\b"
 )
+# The same said by each node: `I am node 0 of 2 on n3`.
+_NODE_OF = re.compile(r"\b(?:node|machine)(?: rank)?[ :#=]{1,2}(?P<rank>\d{1,5}) ?(?:of|/) ?(?P<nodes>\d{1,5})\b", re.I)
 _TRACED = re.compile(r"^\++ ")
 _TO_NODES = re.compile(r"\b(?:srun|mpirun|mpiexec|ibrun|pdsh|clush|aprun|pbsdsh|prun|jsrun)\b")
 
@@ -145,7 +147,7 @@ def frozen(lines: Sequence[Line]) -> list[Line]:
     ranked = [(line, match) for line in lines if "ank" in line.words or "RANK" in line.words
               if (match := _NODE_RANK.search(line.words[:LONGEST])) and _STARTS.search(line.words)]  # fmt: skip
     sent = next((line for line, _ in ranked if _sends_one(line.words)), None)
-    return [sent] if sent is not None else _same_rank(ranked)
+    return [sent] if sent is not None else _same_rank(ranked) or _same_number(lines)
 
 
 def _sends_one(words: str) -> bool:
@@ -163,6 +165,18 @@ def _same_rank(ranked: Sequence[tuple[Line, re.Match[str]]]) -> list[Line]:
         if nodes > 1 and same and len({marks["rank"] for _, marks in ranked}) == 1:
             return [line, *same][:MOST]
     return []
+
+
+def _same_number(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines in which each node that says which of several it is names the same number."""
+    said = [(line, match, line.prefix.node or (named["host"] or named["first"] if named else ""))
+            for line in lines if "ode" in line.words or "achine" in line.words
+            if (match := _NODE_OF.search(line.words[:LONGEST]))
+            for named in (_NAMED.search(line.words[match.end() : LONGEST]) or _NAMED.match(line.words),)]  # fmt: skip
+    numbers = {(match["rank"], match["nodes"]) for _, match, _ in said}
+    first = {node: line for line, _, node in reversed(said) if node}
+    alone = len(numbers) == 1 and int(next(iter(numbers))[1]) > 1
+    return sorted(first.values(), key=lambda line: line.number)[:MOST] if alone and len(first) > 1 else []
 
 
 def _speaks_apart(line: Line, other: Line) -> bool:
