@@ -137,7 +137,6 @@ bench-%: setup
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc -k '$*' tests
 
 bench-bugs: venv front ## bugs put into the heart of the code, and which no near test notices (half an hour): make bench-bugs SEED=1 EACH=40
-	@rm -f build/bugs-noticed.jsonl
 	@$(BIN)/python -m tests.bugs $(SEED) $(EACH); sample=$$?; $(BIN)/python -m tests.bugs.by_hand && exit $$sample
 
 bench-heavy: setup miniapps-venv ## our tables and stand-ins against the real torchrun, accelerate and deepspeed

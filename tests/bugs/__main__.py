@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -34,15 +35,23 @@ LEFT_OUT = re.compile(
 
 def main(words: Sequence[str]) -> int:
     """Try the bugs and print what became of them; return 0 where all but one in twenty were noticed."""
+    if not all(word.isdigit() for word in words[:2]) or not all(folder in HEART for folder in words[2:]):
+        print("\n".join(["usage: python -m tests.bugs [SEED [EACH [FOLDER ...]]], FOLDER one of", *HEART]))
+        return 2
     seed, each = int(words[0]) if words else 20261125, int(words[1]) if words[1:] else 40
     folders = list(words[2:] or HEART)
     tests = sorted({test for folder in folders for of in NEAREST if folder.startswith(of) for test in nearest(of)})
     kept = [os.path.join(ROOT, "build", name) for name in ("bugs-reached.jsonl", "bugs-noticed.jsonl")]
-    made = Trials(ROOT, [os.path.join(ROOT, folder) for folder in folders], seed, each, *kept)
+    all_of_them, those = ([os.path.join(ROOT, folder) for folder in names] for names in (HEART, folders))
+    made = Trials(ROOT, all_of_them, those, seed, each, *kept)
     paths = [os.path.join(ROOT, test) for test in tests]
     code = pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:randomly", *paths], plugins=[made])
     equal = equals()
     print("\n".join(_lines(made.trials, equal)))
+    print(
+        "seed %d, revision %s; %d were noticed by the test that had noticed them before"
+        % (seed, _revision(), made.again)
+    )
     missed = [trial for trial in made.trials if trial.end != "noticed" and key(trial) not in equal]
     return int(code) or int(20 * len(missed) > len(made.trials))
 
@@ -66,6 +75,12 @@ def equals() -> dict[tuple[str, str, str, str], str]:
 def key(trial: Trial) -> tuple[str, str, str, str]:
     """Return what a row of `equal.toml` knows a bug by."""
     return trial.file, trial.function, trial.was, trial.becomes
+
+
+def _revision() -> str:
+    """Return what was tried, "+" behind it where files were changed since."""
+    git = ["git", "-C", ROOT, "describe", "--always", "--dirty=+", "--exclude=*"]
+    return subprocess.run(git, capture_output=True, text=True).stdout.strip() or "unknown"
 
 
 def _lines(trials: Sequence[Trial], equal: dict[tuple[str, str, str, str], str]) -> Iterator[str]:

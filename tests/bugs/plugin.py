@@ -12,13 +12,11 @@ import builtins
 import gc
 import hashlib
 import importlib
-import json
 import os
 import random
 import re
 import signal
 import time
-from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
@@ -28,11 +26,11 @@ from typing import Any, NamedTuple, Optional
 import pytest
 from _pytest.runner import runtestprotocol
 
+from tests.bugs.memory import Noticed, Noticing, Place, Reach, Reached
 from tests.bugs.python_bugs import Bug, bugs, compiled, shape, told, watched
 
 SECONDS = 20.0  # of tests a bug may take, as they took without it; beyond it counts as alive
 WHOLE = re.compile(r"test_rules_|seen_|test_corpus|test_provoked")
-Statement = tuple[str, str, int]
 
 
 class Trial(NamedTuple):
@@ -48,25 +46,20 @@ class Trial(NamedTuple):
 
 
 class Trials:
-    """The bugs of the folders, a number of each folder, and who noticed them.
+    """The bugs drawn of the folders, a number of each of *those*, and who noticed them.
 
-    *known* is the file that keeps which test reaches what, *before* that of bugs noticed in a run before.
+    *reached* is the file that keeps which test reaches what, *noticed* the one of who noticed a bug in a run before.
     """
 
-    def __init__(self, root: str, folders: list[str], seed: int, each: int, known: str, before: str) -> None:
-        self.root, self.folders, self.seed, self.each, self.known, self.before = (
-            root,
-            folders,
-            seed,
-            each,
-            known,
-            before,
-        )
+    def __init__(
+        self, root: str, folders: list[str], those: list[str], seed: int, each: int, reached: str, noticed: str
+    ) -> None:
+        self.root, self.folders, self.those, self.seed, self.each = root, folders, those, seed, each
+        self.kept, self.noticing = reached, Noticing(noticed)
         self.trials = list[Trial]()
-        self.seconds: dict[str, float] = {}
-        self.places: dict[str, array[int]] = {}  # statements reached, by their numbers
-        self.numbers: dict[str, set[int]] = defaultdict(set)  # of the statements of a file
-        self.reached: dict[Statement, list[str]] = defaultdict(list)
+        self.again = 0  # bugs that the same test noticed as in a run before
+        self.reach: dict[str, Reach] = {}
+        self.tests: dict[Place, list[str]] = defaultdict(list)  # that reach a statement
         self.items: dict[str, pytest.Item] = {}
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -82,57 +75,56 @@ class Trials:
         for folder in self.folders:
             _import_all(folder)
         self.living = _living(self.folders)
-        self._reach()
-        before = _noticed(self.before)
-        with open(self.before, "a", encoding="utf-8") as file:
-            for bug in self._chosen():
-                texts = told(bug, _read(bug.file))
-                what = (os.path.relpath(bug.file, self.root), bug.function, bug.line, *texts)
-                trial = before[what] if what in before else Trial(*what, *self._tried(bug))
-                self.trials.append(trial)
-                if trial.end == "noticed" and what not in before:
-                    file.write(json.dumps(trial) + "\n")
-                    file.flush()
+        self._find_reach()
+        for bug in self._chosen():
+            self.trials.append(self._trial(bug))
+            print(end=".FE"[("noticed", "alive", "unreached").index(self.trials[-1].end)], flush=True)
         return True
 
-    def _reach(self) -> None:
+    def _trial(self, bug: Bug) -> Trial:
+        """Try a bug; a test that noticed it before is tried first, and noticing is kept for the next run."""
+        was, becomes = told(bug, _read(bug.file))
+        file = os.path.relpath(bug.file, self.root)
+        known = (file, bug.function, was, becomes)
+        end, by = self._tried(bug, known)
+        if end == "noticed":
+            self.again += self.noticing.knows(known, by)
+            self.noticing.add(known, by)
+        return Trial(file, bug.function, bug.line, was, becomes, end, by)
+
+    def _find_reach(self) -> None:
         """Find the statements that each test reaches, in a fork, and keep them in a file."""
-        statements = self._statements()
-        was = _known(self.known, statements)
+        bugs = [bug for folder in self.folders for bug in _bugs(folder)]
+        files = sorted({bug.file for bug in bugs})
+        statements = [(bug.file, bug.function, bug.statement) for bug in bugs]
+        reached = Reached(self.kept, statements, {file: shape(_read(file)) for file in files})
+        was = reached.kept()
         fresh = [item for name, item in self.items.items() if name not in was]
+        print("%d of %d tests are run to see what they reach" % (len(fresh), len(self.items)), flush=True)
         child = os.fork()
         if child == 0:
-            self._watch(fresh, statements)
+            self._watch(fresh, reached)
             os._exit(0)
         os.waitpid(child, 0)
-        for at, statement in enumerate(statements):
-            self.numbers[statement[0]].add(at)
-        for name, (seconds, places) in _known(self.known, statements).items():
-            self.seconds[name], self.places[name] = seconds, array("L", places)
-            for place in places if name in self.items else ():
-                self.reached[statements[place]].append(name)
+        self.reach = reached.kept()
+        for name, row in self.reach.items():
+            for file, numbers in row.places.items() if name in self.items else ():
+                for at in numbers:
+                    self.tests[reached.statements[file][at]].append(name)
 
-    def _statements(self) -> list[Statement]:
-        """Return every statement that holds a bug."""
-        every = ((bug.file, bug.function, bug.statement) for folder in self.folders for bug in _bugs(folder))
-        return sorted(set(every))
-
-    def _watch(self, items: list[pytest.Item], statements: list[Statement]) -> None:
-        reached: set[Statement] = set()
+    def _watch(self, items: list[pytest.Item], kept: Reached) -> None:
+        reached: set[Place] = set()
         builtins.reached_ = reached.add  # type: ignore[attr-defined]
-        number = {statement: at for at, statement in enumerate(statements)}
         made = {(file, name): code for folder in self.folders for file in _files(folder)
                 for name, code in watched(file, _read(file))}  # fmt: skip
         self.living.swap(made)
-        with open(self.known, "a", encoding="utf-8") as kept:
-            for item, following in zip(items, [*items[1:], None]):
-                reached.clear()
-                began = time.process_time()
-                if _fails(item, following):
-                    print("fails without any bug, and is left out: %s" % item.nodeid)
-                    continue
-                places = sorted(number[statement] for statement in reached if statement in number)
-                kept.write(json.dumps([item.nodeid, time.process_time() - began, places]) + "\n")
+        for item, following in zip(items, [*items[1:], None]):
+            reached.clear()
+            began = time.process_time()
+            if _fails(item, following):
+                print("fails without any bug, and is left out: %s" % item.nodeid)
+            else:
+                kept.add(item.nodeid, time.process_time() - began, reached)
 
     def _chosen(self) -> list[Bug]:
         """Draw by place: code that comes or goes elsewhere leaves the sample as it is."""
@@ -140,12 +132,12 @@ class Trials:
         def lot(bug: Bug) -> str:
             return hashlib.sha256(("%d %s" % (self.seed, bug.place(self.root))).encode()).hexdigest()
 
-        return [bug for folder in self.folders for bug in sorted(_bugs(folder), key=lot)[: self.each]]
+        return [bug for folder in self.those for bug in sorted(_bugs(folder), key=lot)[: self.each]]
 
-    def _tried(self, bug: Bug) -> tuple[str, str]:
+    def _tried(self, bug: Bug, known: Noticed) -> tuple[str, str]:
         """Return what became of a bug, and by which test."""
-        there = self.reached.get((bug.file, bug.function, bug.statement), ())
-        names = self._in_turn(there, self.numbers[bug.file])
+        there = self.tests.get((bug.file, bug.function, bug.statement), ())
+        names = self.noticing.first(known, self._in_turn(there, bug.file))
         if not names:
             return "unreached", ""
         read, write = os.pipe()
@@ -158,17 +150,17 @@ class Trials:
             who = said.read()
         return ("alive", "%d tests" % len(names)) if ended == 0 else ("noticed", who or "no end")
 
-    def _in_turn(self, names: Iterable[str], near: set[int]) -> list[str]:
+    def _in_turn(self, names: Iterable[str], file: str) -> list[str]:
         """Return the first test of each function, then the next of each: all of them have their say.
 
-        Of a function those come first that reach most of the statements *near*: one that passes by a rule that has
-        nothing to say reaches few of it. Those of a turn come by the time that they take: long ones hold up no other.
+        Of a function those come first that reach most of the bug's *file*: one that passes by a rule that has nothing
+        to say reaches few of it. Those of a turn come by the time that they take: long ones hold up no other.
         """
         turn = Counter[str]()
-        rows, apart = [], {name: -len(near.intersection(self.places[name])) for name in names}
-        for name in sorted(apart, key=lambda name: (apart[name], len(self.places[name]), self.seconds[name])):
+        rows, reach = [], self.reach
+        for name in sorted(names, key=lambda name: (-reach[name].of(file), reach[name].all(), reach[name].seconds)):
             function = name.partition("[")[0]
-            rows.append((turn[function], self.seconds[name], name))
+            rows.append((turn[function], reach[name].seconds, name))
             turn[function] += 1
         return [row[-1] for row in sorted(rows)]
 
@@ -180,9 +172,9 @@ class Trials:
         self.living.swap({(bug.file, bug.function): compiled(bug, _read(bug.file))})
         spent = 0.0
         for name in names:
-            if spent + self.seconds[name] > SECONDS:
+            if spent + self.reach[name].seconds > SECONDS:
                 continue
-            spent += self.seconds[name]
+            spent += self.reach[name].seconds
             if _fails(self.items[name], None):
                 os.write(write, name.encode()[:4000])
                 return 1
@@ -211,29 +203,6 @@ def _some(items: list[pytest.Item]) -> list[pytest.Item]:
 
 def _fails(item: pytest.Item, following: Optional[pytest.Item]) -> bool:
     return any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
-
-
-def _rows(file: str) -> list[list[Any]]:
-    with open(file, encoding="utf-8") as opened:
-        return [json.loads(line) for line in opened]
-
-
-def _noticed(file: str) -> dict[tuple[str, str, int, str, str], Trial]:
-    trials = [Trial(*row) for row in _rows(file)] if os.path.exists(file) else []
-    return {trial[:5]: trial for trial in trials}
-
-
-def _known(file: str, statements: list[Statement]) -> dict[str, tuple[float, list[int]]]:
-    """Return what each test reaches; what was seen of code in another shape is thrown away."""
-    files = sorted({name for name, _, _ in statements})
-    now = hashlib.sha256("\n".join(line for name in files for line in [name, *shape(_read(name))]).encode()).hexdigest()
-    if os.path.exists(file):
-        first, *rows = _rows(file)
-        if first == [now]:
-            return {name: (float(seconds), places) for name, seconds, places in rows}
-    with open(file, "w", encoding="utf-8") as kept:
-        kept.write(json.dumps([now]) + "\n")
-    return {}
 
 
 class _Living(NamedTuple):

@@ -132,10 +132,15 @@ def _below(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
     if isinstance(node, ast.expr | ast.stmt):
         yield node
     for name, value in ast.iter_fields(node):
-        if name not in ("annotation", "returns", "decorator_list"):
+        if name not in ("annotation", "returns", "decorator_list") and not _asserts(node):
             for child in value if isinstance(value, list) else (value,):
                 if isinstance(child, ast.AST):
                     yield from _below(child)
+
+
+def _asserts(node: ast.AST) -> bool:
+    """Return whether a node says what is so anyhow: an assertion, and `strict` of zip."""
+    return isinstance(node, ast.Assert) or isinstance(node, ast.keyword) and node.arg == "strict"
 
 
 def _changed(node: ast.AST) -> Optional[ast.expr | ast.stmt]:

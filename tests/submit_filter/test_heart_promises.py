@@ -140,6 +140,7 @@ def test_of_words_that_are_refused_those_are_on_offer_that_are_not(words: tuple[
     decision = decide(asked, GENERIC_PBS, None)
     offered = suggested(decision, asked, GENERIC_PBS, None).offered
     assert offered is not None and (offered.script, offered.argv) == (None, becomes)
+    assert offered.because == ((0, decision.findings[0].code),)  # no line of the script
     (found,) = decision.findings
     of_script = found.fixes[0]._replace(edits=(Edit(Span(0, 1), b"#", "x"),))
     other = decision._replace(findings=(found._replace(fixes=(of_script,)),))
