@@ -9,9 +9,10 @@ import shutil
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from maple_agents.ask.memory import versions as remembered
@@ -96,6 +97,44 @@ def test_a_submission_whose_script_nobody_has_read_is_listed(
     assert run(["history"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     assert line.endswith("  a script that the service has not read  job 0.pbs01 failed, exit 2")
+
+
+def test_a_job_that_only_a_hook_knows_is_listed_by_how_it_ended(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An array once, and one whose submission is known not again; by its id and by its name, and for programs."""
+    ends = [
+        Outcome("90", "failed", 1, "test", 3, ended=120.0, name="old\x1b.sh"),
+        Outcome("81_2", "completed", 1, "test", ended=60.0, name="sweep"),
+        Outcome("81", "completed", 1, "test", ended=60.0, name="sweep"),
+        Outcome("70_1", "failed", 1, "test", 1, ended=50.0, name="mine"),
+        Outcome("60", "completed", 1, "test", ended=40.0, name="maple-verify-0123abcd"),
+    ]
+    mine = Record("0" * 16, "", 1, 1.0, "host", 2, 3, "repair", "trial", (), "decided", "", job="70")
+    rows: dict[str, list[Any]] = {
+        "ends": [end._asdict() for end in ends],
+        "records": [{**mine._asdict(), "outcome": None, "reached": None}],
+    }
+
+    def ask(question: Mapping[str, Any]) -> list[Any]:
+        asked = rows.get(question["ask"], [])
+        return [row for row in asked if question.get("job", "") in ("", row["job"])]
+
+    monkeypatch.setattr(remembered, "ask", ask)
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    assert run(["history"]) == 0
+    failed, ran = capsys.readouterr().out.splitlines()
+    assert failed.startswith("1970-01-01 00:02  old") and failed.endswith("without Maple  job 90 failed, exit 3")
+    assert "\x1b" not in failed and ran.endswith("sweep  submitted without Maple  job 81 completed")
+    for name in ("81", "sweep"):
+        assert run(["history", name]) == 0 and "job 81 completed" in capsys.readouterr().out
+    assert run(["history", "4"]) == 1
+    capsys.readouterr()
+    assert run(["history", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    fits("history", told)
+    assert [(end["job"], end["exit_code"]) for end in told["ends"]] == [("90", 3), ("81", None)]
 
 
 def test_a_narrow_terminal_has_the_script_on_a_second_line(maple: Call, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,10 +12,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from maple_agents.ask import sites
 from maple_daemon.install import installation, place, settings, wishes
 from maple_daemon.install.release import build, layout, releases, sources
 
 from tests.doubles import stand
+
+SITES = Path(__file__).parents[2] / "site_configs"
 
 
 def test_the_submission_goes_through_the_front_to_the_real_command(compiled, installed):
@@ -51,6 +54,21 @@ def test_only_a_few_old_releases_are_kept(installed):
     names = sorted(path.name.partition("-")[0] for path in (installed.prefix / "releases").iterdir())
     assert names == ["0.3.0", "0.4.0", "0.5.0", "0.6.0", "0.7.0"]
     assert installed.release.name.startswith("0.7.0-")
+
+
+def test_a_draft_is_installed_by_its_file_and_found_by_its_id_from_then_on(cluster):
+    """Without a copy of it below /etc/maple, and after an update too, though the file itself is gone by then."""
+    draft = cluster.root / "ours.toml"
+    draft.write_text(re.sub("(?m)^id = .*", 'id = "ours"', (SITES / "ncsa-delta.toml").read_text()))
+    assert cluster.install(site=str(draft)).exit_code == 0
+    draft.unlink()
+    assert "ours" in sites.ids() and sites.load("ours").id == "ours"
+    before = cluster.release
+    assert cluster.install(version="0.2.0", site="ours").exit_code == 0 and cluster.release != before
+    assert sites.path("ours") == str(cluster.prefix / "current/share/maple/site_configs/ours.toml")
+    missing = cluster.install(site=str(draft))
+    assert missing.exit_code == 2 and "there is no such file" in missing.output
+    assert cluster.admin("uninstall").exit_code == 0 and not cluster.prefix.exists() and "ours" not in sites.ids()
 
 
 @pytest.mark.parametrize("form", ["--copy", "--no-compiler", "link"])

@@ -12,8 +12,8 @@ from functools import cache
 from typing import NamedTuple
 
 import tomllib
-from maple_submit_filter.host import places
 
+from ..ask.sites import folders
 from .language.vocabulary import listed, texts
 from .language.words import CLOCK, NAME, NUMBER, NUMERALS, SIGN, WORD, Token
 
@@ -32,7 +32,7 @@ class SiteNames(NamedTuple):
 def of_files() -> tuple[SiteNames, ...]:
     """Return the names in every site file in force. Only the head of a file is read: the tables are not needed."""
     sites: dict[str, SiteNames] = {}
-    for folder in places.folders("site_configs"):
+    for folder in folders():
         for name in sorted(os.listdir(folder)):
             if name.endswith(".toml") and name not in ("example.toml", "generic-slurm.toml", "generic-pbs.toml"):
                 site_names = _head(os.path.join(folder, name))

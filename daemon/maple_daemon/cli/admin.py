@@ -81,8 +81,8 @@ admin.add_command(serve)
 @admin.command()
 @named_prefix
 @_path("--bin", "folder", help="Folder on PATH where sbatch, or qsub, is placed.", required=True)
-@click.option("--site", "site_id", required=True, metavar="ID", shell_complete=completion.sites,
-              help="Site whose facts hold; maple site list.")  # fmt: skip
+@click.option("--site", "site_id", required=True, metavar="ID|FILE", shell_complete=completion.site_or_file,
+              help="Site whose facts hold: maple site list, or the file that maple site init wrote.")  # fmt: skip
 @click.option("--mode", default="", metavar="M",
               help="off, observe, warn or repair.  [default: as before, else the site's]")  # fmt: skip
 @click.option("--real-sbatch", "--real-qsub", "real", default="", metavar="PATH",

@@ -201,12 +201,18 @@ def _runs(store: Store, uid: int, fields: Fields) -> list[Fields]:
     return [{**run._asdict(), "asked": {**run.asked._asdict(), "work": run.asked.work._asdict()}} for run in runs]
 
 
+def _ends(store: Store, uid: int, fields: Fields) -> list[Fields]:
+    """How one's own jobs ended that no submission became: sent past Maple, or before it was there."""
+    return [end._asdict() for end in store.unrecorded(uid, _number(fields, MOST_ROWS))]
+
+
 _QUESTIONS: dict[str, Question] = {
     "versions": _versions,
     "version": _one_version,
     "records": _records,
     "decision": _decision,
     "runs": _runs,
+    "ends": _ends,
 }
 
 

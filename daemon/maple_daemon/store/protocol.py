@@ -179,6 +179,9 @@ class Store(Protocol):
         An end whose time nobody told stands at the time when it was heard, and has no start then.
         """
 
+    def unrecorded(self, uid: int, limit: int = 100) -> list[Outcome]:
+        """Return ends of a user's jobs that no submission of his became, those that were last first."""
+
     def keep_cause(self, uid: int, job: str, cause: str, at: float) -> bool:
         """Remember the class of failure that a user's own process read in a job's logs, in place of an earlier word.
 

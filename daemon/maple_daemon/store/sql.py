@@ -183,6 +183,12 @@ class SqlStore:
         asked = "SELECT told, at FROM outcomes WHERE at >= ? AND state IN (%s) ORDER BY at DESC LIMIT ?" % marks
         return _read(rows.ended, self._run.rows(asked, (since, *states, limit)))
 
+    def unrecorded(self, uid: int, limit: int = 100) -> list[Outcome]:
+        """Return ends of a user's jobs that no submission became, those that were last first."""
+        known = "SELECT 1 FROM records r WHERE r.job = o.job AND r.uid = o.uid"
+        asked = "SELECT o.told, o.at FROM outcomes o WHERE o.uid = ? AND NOT EXISTS (%s) ORDER BY o.at DESC LIMIT ?"
+        return _read(rows.ended, self._run.rows(asked % known, (uid, limit)))
+
     def keep_cause(self, uid: int, job: str, cause: str, at: float) -> bool:
         """Remember which class of failure was read in a job's logs."""
         known = self._job(uid, job)

@@ -39,13 +39,22 @@ def told(store: Store, uid: int) -> list[object]:
     found += store.versions(uid) + store.versions(uid, "train")
     found += [store.standing(uid, "train", "c1")] if store.standing(uid, "train", "c1") else []
     found += store.records(uid) + store.records(uid, job="17") + store.records(uid, version="v1")
-    return found + store.unjoined(0, uid) + store.runs(uid)
+    return found + store.unjoined(0, uid) + store.runs(uid) + store.unrecorded(uid)
 
 
 def left(store: Store, uid: int) -> dict[str, int]:
     """How many rows each table holds of a user."""
     run = store._run  # type: ignore[attr-defined]
     return {table: run.rows("SELECT COUNT(*) FROM %s WHERE uid = ?" % table, (uid,))[0][0] for table in KEYS}
+
+
+def test_ends_of_jobs_that_no_submission_became_are_their_owners(store: Store) -> None:
+    """Those that were last first; one that is joined is none."""
+    filled(store)
+    store.keep_outcomes([outcome("18", ended=NOW), outcome("19", ended=NOW + 1), outcome("20", uid=OTHER, ended=NOW)])
+    assert [end.job for end in store.unrecorded(1001)] == ["19", "18"]
+    assert [end.job for end in store.unrecorded(OTHER)] == ["20"] and store.unrecorded(7) == []
+    assert [end.job for end in store.unrecorded(1001, 1)] == ["19"]
 
 
 def test_another_user_gets_nothing_and_changes_nothing(store: Store) -> None:

@@ -161,7 +161,7 @@ class Failure(NamedTuple):
     ended: float = 0.0
 
 
-_OF_MAPLE = re.compile(r"(?:maple-verify|mv)-[0-9a-f]{8}|maple-doctor")  # the names that these commands give
+OF_MAPLE = re.compile(r"(?:maple-verify|mv)-[0-9a-f]{8}|maple-doctor")  # the names that these commands give
 
 
 def failure_of(outcome: Outcome) -> Failure | None:
@@ -169,7 +169,7 @@ def failure_of(outcome: Outcome) -> Failure | None:
 
     Nor are jobs of `maple verify` and `maple admin doctor` a user's: each command told how its own ended.
     """
-    if outcome.state not in STATES or _OF_MAPLE.fullmatch(outcome.name):
+    if outcome.state not in STATES or OF_MAPLE.fullmatch(outcome.name):
         return None
     ran = outcome.ended - outcome.started if outcome.ended and outcome.started else None
     return Failure(

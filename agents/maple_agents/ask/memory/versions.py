@@ -19,7 +19,7 @@ from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Outcome, Part, R
 
 from ..schedulers.pbs.jobs import same_server
 from ..sites.this_site import COMMANDS, front_conf
-from .service import SECONDS, ask
+from .service import OF_MAPLE, SECONDS, Refused, ask
 
 _PART = re.compile(r"(\d+)[_+]\d+", re.ASCII)  # of Slurm's arrays and heterogeneous jobs
 _PBS = re.compile(r"(\d+)(\[\d*\])?((?:\.[\w.-]*)?)", re.ASCII)
@@ -71,6 +71,21 @@ def jobs(wanted: str, path: str) -> list[Job]:
 def unread() -> list[Record]:
     """Return the submissions that are known without their script, the newest first. Raises as `ask` does."""
     return [record for record in records() if not record.version and record.verdict != "trial"]
+
+
+def unrecorded() -> list[Outcome]:
+    """Return how jobs ended of which only the scheduler's hooks know, the newest first. Raises `NoService`.
+
+    An array is one, and not each of its tasks too; jobs of `maple verify` are none. An older service tells of none.
+    """
+    try:
+        rows = ask({"ask": "ends", "limit": MOST})
+    except Refused:
+        return []
+    ends = [Outcome(**_known(Outcome._fields, row)) for row in rows]
+    known = {made.job for made in records()} | {end.job for end in ends} if ends else set()
+    parts = {end.job for end in ends if any(name != end.job and name in known for name in _submitted_as(end.job))}
+    return [end for end in ends if end.job not in parts and not OF_MAPLE.fullmatch(end.name)]
 
 
 def with_scripts(job: Job) -> Job:

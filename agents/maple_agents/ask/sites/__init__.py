@@ -23,6 +23,7 @@ FOLDER = "site_configs"
 _DETECTION = re.compile(rb"^\[\[?detection.*?(?=^\[(?!\[?detection)|\Z)", re.MULTILINE | re.DOTALL)
 
 
+_ID = re.compile(r"[A-Za-z0-9-]+")
 _DRAFTS: dict[str, str] = {}  # id: the file that was named in its place
 
 
@@ -48,18 +49,34 @@ def shown(site_id: str) -> str:
     return _DRAFTS.get(site_id, site_id)
 
 
+def folders() -> tuple[str, ...]:
+    """Return the folders of site files, the strongest first.
+
+    An installation that was made from the file of a draft keeps it: that comes after what lies below `/etc/maple`.
+    """
+    from .this_site import prefix_of_front
+
+    prefix, shipped = prefix_of_front(), places.folders(FOLDER)
+    own = os.path.join(prefix, "current", "share", "maple", FOLDER) if prefix else ""
+    if not os.path.isdir(own):
+        return shipped
+    first = [folder for folder in shipped if folder == os.path.join(places.etc(), FOLDER)]
+    return (*first, own, *(folder for folder in shipped if folder not in first))
+
+
 def ids() -> list[str]:
     """Return the ids of all sites that have a file, sorted; the annotated example is none."""
-    names = {name[:-5] for folder in places.folders(FOLDER) for name in os.listdir(folder) if name.endswith(".toml")}
+    names = {name[:-5] for folder in folders() for name in os.listdir(folder) if name.endswith(".toml")}
     drafts = {site_id for site_id, file in _DRAFTS.items() if os.path.isfile(file)}
     return sorted((names | drafts) - {"example"})
 
 
 def path(site_id: str) -> str:
     """Return the path of a site's file. Raises `ValueError` with one line when there is none."""
-    if site_id in _DRAFTS:
+    if os.path.isfile(_DRAFTS.get(site_id, "")):
         return _DRAFTS[site_id]
-    file = places.find(FOLDER, "%s.toml" % site_id) if site_id.replace("-", "").isalnum() else None
+    paths = (os.path.join(folder, site_id + ".toml") for folder in folders()) if _ID.fullmatch(site_id) else ()
+    file = next(filter(os.path.isfile, paths), None)
     if file is None:
         from ...base.near_names import meant  # only where somebody mistyped
 
@@ -180,9 +197,9 @@ def kept_in(name: str) -> str:
 
 def checked_by_this(source: bytes) -> str:
     """Return a hash of the file, of the code that checks it, and of the launch templates that go with it."""
-    beside = (os.path.join("templates", "launch"), FOLDER)  # the names of other sites stand in their files
-    folders = (os.path.dirname(__file__), *(folder for name in beside for folder in places.folders(name)))
-    code = sorted((entry.path, entry.stat().st_mtime_ns) for folder in folders for entry in os.scandir(folder))
+    launches = places.folders(os.path.join("templates", "launch"))
+    read = (os.path.dirname(__file__), *launches, *folders())  # the names of other sites stand in their files
+    code = sorted((entry.path, entry.stat().st_mtime_ns) for folder in read for entry in os.scandir(folder))
     return hashlib.sha256(("%s %s" % (__version__, code)).encode() + b"\0" + source).hexdigest()
 
 

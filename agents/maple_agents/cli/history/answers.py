@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Optional, TypedDict
 
 from maple_submit_filter.types import job_records
-from maple_submit_filter.types.job_records import Reached, Record, Value
+from maple_submit_filter.types.job_records import Outcome, Reached, Record, Value
 
 from ...base.difference import text, unified
 from .versions import changed, diff, label, name_of, state, submitted
@@ -73,10 +73,21 @@ class Lineage(TypedDict):
     versions: list[Version]
 
 
+class End(TypedDict):
+    """How a job ended that was submitted without Maple: only hooks told it. *at*: seconds since 1970."""
+
+    job: str
+    name: str
+    state: str
+    exit_code: Optional[int]
+    at: Optional[float]
+
+
 class History(TypedDict):
     """`maple history`."""
 
     jobs: list[Lineage]
+    ends: list[End]
 
 
 class Submitted(TypedDict):
@@ -96,9 +107,9 @@ class Show(TypedDict):
     submitted: Submitted
 
 
-def history(jobs: list[Job], limit: int) -> History:
-    """Return jobs with the newest *limit* versions of each."""
-    return History(jobs=[_lineage(job, limit) for job in jobs])
+def history(jobs: list[Job], ends: list[Outcome], limit: int) -> History:
+    """Return jobs with the newest *limit* versions of each, and *ends* of jobs without a submission."""
+    return History(jobs=[_lineage(job, limit) for job in jobs], ends=list(map(_end, ends)))
 
 
 def show(record: Record, version: Optional[job_records.Version], decision: Optional[dict[str, Any]]) -> Show:
@@ -108,6 +119,10 @@ def show(record: Record, version: Optional[job_records.Version], decision: Optio
     difference = unified(before, source, name_of(version) if version else "")
     handed_over = Submitted(script=text(source), argv=words, diff=difference)
     return Show(submission=record, version=version, decision=decision, submitted=handed_over)
+
+
+def _end(end: Outcome) -> End:
+    return End(job=end.job, name=end.name, state=end.state, exit_code=end.exit_code, at=end.ended)
 
 
 def _lineage(job: Job, limit: int) -> Lineage:

@@ -21,7 +21,7 @@ from .. import completion
 from .versions import asked_of_service
 
 if TYPE_CHECKING:
-    from maple_submit_filter.types.job_records import Record, Version
+    from maple_submit_filter.types.job_records import Outcome, Record, Version
 
     from maple_agents.admission.agent.asking import Found
     from maple_agents.ask.memory.versions import Job
@@ -57,6 +57,8 @@ def history(job: str, why: bool, metadata: bool, asks: bool, limit: int, as_json
     of a version's id, and "last" for your last submission work too. Without NAME all of your jobs are listed. You see
     your own jobs only, and secrets in scripts are masked.
 
+    A job that was submitted without Maple is listed by how it ended, where the scheduler's hooks told that.
+
     How far a run came is read in its log, once it is over, by you; the service keeps the numbers with the version.
 
     With --ask a language model, if one is configured, reads the files of the job's own folder as you, masked, for what
@@ -73,6 +75,7 @@ def history(job: str, why: bool, metadata: bool, asks: bool, limit: int, as_json
     """
     with asked_of_service():
         jobs = _found(job, limit, wide=bool(job) or why or as_json)
+        ends = _unrecorded(job) if not jobs or not job else []
         if (metadata or asks) and jobs:
             return show_values(jobs[:1], asks)
         if job or why or as_json:
@@ -82,7 +85,7 @@ def history(job: str, why: bool, metadata: bool, asks: bool, limit: int, as_json
     if as_json:
         from .answers import history as answer
 
-        json_output.echo(answer(jobs, limit))
+        json_output.echo(answer(jobs, ends[:limit], limit))
     elif job or why:
         from .history_page import show
 
@@ -93,9 +96,13 @@ def history(job: str, why: bool, metadata: bool, asks: bool, limit: int, as_json
 
         listed(jobs)
     bare = _without_versions() if not job and not as_json else False
-    if not jobs and not bare and not as_json:
+    if ends and not as_json:
+        from .history_page import listed_unrecorded
+
+        listed_unrecorded(ends, limit)
+    if not jobs and not bare and not ends and not as_json:
         _nothing(job)
-    return 0 if jobs or bare else 1
+    return 0 if jobs or bare or ends else 1
 
 
 def _found(job: str, limit: int, wide: bool) -> "list[Job]":
@@ -109,6 +116,13 @@ def _found(job: str, limit: int, wide: bool) -> "list[Job]":
     if not job:
         lineages = lineages[:limit]
     return [with_scripts(lineage) for lineage in lineages[:5]] + lineages[5:] if wide else lineages
+
+
+def _unrecorded(job: str) -> "list[Outcome]":
+    """Return the ends of jobs that only the scheduler's hooks know: of one id or name, or of all."""
+    from maple_agents.ask.memory.versions import is_meant, unrecorded
+
+    return [end for end in unrecorded() if not job or end.name == job or is_meant(job, end.job)]
 
 
 def _without_versions() -> bool:

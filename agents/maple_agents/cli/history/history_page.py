@@ -79,6 +79,15 @@ def listed_unread(records: "Sequence[Record]") -> None:
         _echo("and %d such before" % (len(records) - MOST_SUBMISSIONS))
 
 
+def listed_unrecorded(ends: "Sequence[Outcome]", most: int) -> None:
+    """Print the ends of jobs that were submitted past Maple, or before it was there."""
+    for end in ends[:most]:
+        at = when(end.ended)[:-3] + "  " if end.ended else ""
+        _echo("%s%s  submitted without Maple  %s" % (at, printable(end.name or "a job"), how_ended(end)))
+    if len(ends) > most:
+        _echo("and %d such before" % (len(ends) - most))
+
+
 def _is_heard_late(job: "Job") -> bool:
     """Return whether the newest job of it is one of PBS that nobody has told of yet."""
     records = _records(job)
@@ -209,10 +218,14 @@ def ending(record: "Record") -> str:
         return "job not known"  # nobody tells the service of jobs
     if record.outcome is None:
         return printable("job %s, outcome not known" % record.job)
-    code = record.outcome.exit_code
-    word = record.outcome.state + (", exit %d" % code if code else "")
-    colour = COLOURS.get(record.outcome.state, "red")
-    return printable("job %s " % record.job) + (click.style(word, fg=colour) if colour and coloured() else word)
+    return how_ended(record.outcome)
+
+
+def how_ended(end: "Outcome") -> str:
+    """Return how a job ended, in words."""
+    word = end.state + (", exit %d" % end.exit_code if end.exit_code else "")
+    colour = COLOURS.get(end.state, "red")
+    return printable("job %s " % end.job) + (click.style(word, fg=colour) if colour and coloured() else word)
 
 
 def _is_refused(record: "Record") -> bool:

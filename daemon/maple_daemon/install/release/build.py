@@ -36,6 +36,7 @@ class Build:
         for folder in (self.release.front.parent, self.release.library, self.release.config.parent):
             folder.mkdir(parents=True)
         self.copy_package()
+        self.copy_draft()
         if self.reader is not None:
             reading_child.fill(self.release, self.reader)
         self.make_front()
@@ -60,6 +61,13 @@ class Build:
         done = done if done.returncode else self.write_image()
         if done.returncode:
             raise Refused(f"{self.python.path} cannot compile Maple: {reason(done)}", "name another with --python")
+
+    def copy_draft(self) -> None:
+        """Keep the file of a site that is known by nothing else."""
+        if self.sources.draft is not None:
+            folder = self.release.share / "maple" / "site_configs"
+            folder.mkdir(parents=True)
+            shutil.copyfile(self.sources.draft, folder / self.sources.draft.name)
 
     def write_image(self) -> subprocess.CompletedProcess[str]:
         """Have the interpreter write what the helper starts from."""

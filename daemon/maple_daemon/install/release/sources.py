@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import maple_submit_filter
+from maple_agents.ask import sites
 from maple_submit_filter.host import places
 from maple_submit_filter.site import snapshot
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
@@ -31,7 +32,8 @@ LEFT_OUT = ("__pycache__", "build", "README.md")
 class Sources(NamedTuple):
     """*compiler* "" means that the front is *built* already, None where it is not. *site* is the snapshot, as JSON.
 
-    *reader*: packages of the process that reads a user's files, () where there is none.
+    *reader*: packages of the process that reads a user's files, () where there is none. *draft*: the site's file, where
+    it is none that is found without this installation.
     """
 
     version: str
@@ -42,6 +44,7 @@ class Sources(NamedTuple):
     site: dict[str, Any]
     reader: tuple[Path, ...] = ()
     built: Path | None = None
+    draft: Path | None = None
     documents: tuple[tuple[Path, str], ...] = ()  # pages and completions, and where in `share` they are looked for
 
     def digest(self, *more: str) -> str:
@@ -58,8 +61,12 @@ class Sources(NamedTuple):
         return total.hexdigest()[:12]
 
 
-def sources(site_id: str, compiler: str | None = None) -> Sources:
-    """Return what a release for the site is made of. *compiler* None: the one of this machine; "": none."""
+def sources(wanted: str, compiler: str | None = None) -> Sources:
+    """Return what a release for the site is made of. *wanted*: its id, or the file of a draft.
+
+    *compiler* None: the one of this machine; "": none.
+    """
+    site_id = sites.named(wanted)
     package = Path(maple_submit_filter.__file__).resolve().parent
     templates = places.folders("templates")
     front = front_folder(package)
@@ -71,6 +78,7 @@ def sources(site_id: str, compiler: str | None = None) -> Sources:
         templates=Path(templates[0]) if templates else None,
         compiler=find_compiler() if compiler is None else compiler,
         site=snapshot.write(site(site_id)),
+        draft=draft(site_id),
         documents=documents(package),
     )
 
@@ -86,8 +94,6 @@ def documents(package: Path) -> tuple[tuple[Path, str], ...]:
 
 def site(site_id: str) -> Site:
     """Return the site of that id; refuse an unknown one and say which comes nearest."""
-    from maple_agents.ask import sites  # pydantic: only where it is needed
-
     known = sorted({*sites.ids(), *GENERIC})
     if site_id not in known:
         from maple_agents.base.near_names import meant
@@ -100,6 +106,12 @@ def site(site_id: str) -> Site:
         return sites.load(site_id) if site_id in sites.ids() else GENERIC[site_id]
     except ValueError as error:
         raise Refused(f"--site: {site_id}: {error}", f"maple site lint {site_id}") from None
+
+
+def draft(site_id: str) -> Path | None:
+    """Return the file of a site where no folder of site files has it: one that was named, or that was installed so."""
+    path = Path(sites.path(site_id)) if site_id in sites.ids() else None
+    return None if path is None or str(path.parent) in places.folders(sites.FOLDER) else path
 
 
 def read_json(path: Path) -> Any:
