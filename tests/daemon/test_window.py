@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -65,6 +66,11 @@ def filled(store: Store, jobs: int = 60) -> None:
         record("joined", uid=1000, at=AT - 500, host="login1", verdict="clean")._replace(pid_started=7, codes=())
     )
     store.join("joined", 1000, "9999", "filter")
+    for number, why in enumerate(("needs your decision: --ntasks=4 for %s" % SECRET, "line 7 would start 3 ranks", "")):
+        told = {"held_back": [{"code": "MPL203", "why": why}] if why else []}
+        for uid in (1000, 1001):
+            store.keep_decision(b"%d %d" % (number, uid), uid, zlib.compress(json.dumps(told).encode()), AT)
+    store.keep_decision(b"front", 1000, b"in the front's own form", AT)
     store.keep_runs(
         (1000 + number % 3, Run(f"r{number}", Asked("", SECRET, "/home/" + SECRET, AT - 1000 * (jobs - number), 3600.0),
                                 AT - 1000 * (jobs - number) + 400, 300.0 + number % 3, "completed"))
@@ -123,6 +129,15 @@ def test_outcomes_that_speak_against_a_rule_or_a_fact_are_told(window: Window) -
     assert window["refused"] == [{"partition": "gpu", "submissions": 3, "unseen": 2}]
     page = pages.page("facts", window)
     assert "Went as written" in page and "Refused by the scheduler" in page
+
+
+def test_changes_that_were_held_back_are_told_with_their_reasons(window: Window) -> None:
+    """Of a script's own words and numbers nothing; what is kept for the front alone is passed over."""
+    assert window["held_back"] == [
+        {"code": "MPL203", "why": "line N would start N ranks", "scripts": 2, "users": 2},
+        {"code": "MPL203", "why": "needs your decision", "scripts": 2, "users": 2},
+    ]
+    assert "needs your decision" in pages.page("rules", window)
 
 
 def test_whether_hooks_are_heard_is_told(settings: Settings) -> None:

@@ -20,7 +20,7 @@ from maple_daemon.base.settings import load
 from maple_daemon.install import installation
 from maple_daemon.install.release import releases
 from maple_daemon.install.service import own_files, service_files
-from maple_daemon.serve import service
+from maple_daemon.serve import identity, service
 from maple_daemon.store import sqlite
 
 from tests.daemon.serving import Daemon
@@ -457,3 +457,14 @@ def test_a_memory_that_is_there_before_the_first_installation_is_told(cluster, u
     said = " ".join(cluster.install(*OWN, "--units", str(units)).output.split())
     assert f"{store} is there already, and now this service's; where another keeps it" in said
     assert "is there already" not in cluster.install(*OWN, "--units", str(units), version="0.2.0").output
+
+
+def test_the_doctor_tells_of_changes_for_which_the_service_had_no_room(served, monkeypatch):
+    """And of none where there were none."""
+    said = []
+    for lost in (0, 3):
+        about = identity.About("1", "ncsa-delta", "r", "f", os.geteuid(), 1, "", lost)
+        monkeypatch.setattr(identity, "ask", lambda path, about=about: identity.Listener(os.geteuid(), about))
+        checks = json.loads(served.admin("doctor", "--json").output)
+        said.append([check["says"] for check in checks if check["name"] == "memory"])
+    assert said == [[], ["3 changes were dropped: there was no room for them"]]

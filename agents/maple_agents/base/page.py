@@ -26,6 +26,7 @@ th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid var(-
   font-variant-numeric: tabular-nums }
 th:first-child, td:first-child { text-align: left }
 .words td, .words th { text-align: left; vertical-align: top }
+.words td:nth-child(2), .words td:nth-child(3) { min-width: 9em }
 svg { width: 100%; height: auto }
 dl { display: grid; grid-template-columns: max-content auto; gap: .1rem 1.5rem; color: var(--soft); font-size: 14px }
 dd { margin: 0 }

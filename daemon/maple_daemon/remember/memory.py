@@ -37,6 +37,7 @@ class Keeper:
         self._open_store, self._complain, self._retry = open_store, complain, retry
         self.refused = complain
         self.dropped: Callable[[], None] = lambda: None  # hears of each change for which there was no room
+        self.lost = 0  # changes for which there was no room, since it began
         self._dropped, self._said = 0, -SAY_SECONDS
         self.kept: Callable[[Sequence[Record]], None] = lambda records: (
             None
@@ -73,6 +74,7 @@ class Keeper:
         """Count what there is no room for; how much that was is said now and then."""
         self.dropped()
         with self._counting:
+            self.lost += 1
             self._dropped += 1
             says = time.monotonic() - self._said >= SAY_SECONDS
             dropped, self._dropped = (self._dropped, 0) if says else (0, self._dropped)

@@ -23,7 +23,8 @@ _MOST = 65536
 class About(NamedTuple):
     """*facts*: hash of the rules and the site that decide, in hexadecimal. *uid*, *pid*: of the service.
 
-    *modes*: hash of the modes that it goes by, "" of a service that does not tell.
+    *modes*: hash of the modes that it goes by, "" of a service that does not tell. *lost*: changes of its memory for
+    which there was no room since it began, -1 where it does not tell.
     """
 
     version: str
@@ -33,6 +34,7 @@ class About(NamedTuple):
     uid: int
     pid: int
     modes: str = ""
+    lost: int = -1
 
 
 class Listener(NamedTuple):
@@ -43,12 +45,12 @@ class Listener(NamedTuple):
     why: str = ""
 
 
-def answer(in_force: InForce) -> bytes:
+def answer(in_force: InForce, lost: int) -> bytes:
     """Return the frame that answers."""
     site = in_force.site
     about = About(
         maple_submit_filter.__version__, site.id, site.revision, in_force.facts.hex(), os.getuid(), os.getpid(),
-        modes_of(in_force.policy),
+        modes_of(in_force.policy), lost,
     )  # fmt: skip
     text = json.dumps({"found": about._asdict()}).encode()
     return ANSWER + struct.pack(">I", len(text)) + text
@@ -87,9 +89,8 @@ def _read(frame: bytes, owner: int) -> Listener:
             raise ValueError
         fields = json.loads(frame[8:])["found"]
         version, site, revision, facts = (str(fields[name]) for name in About._fields[:4])
-        return Listener(
-            owner,
-            About(version, site, revision, facts, int(fields["uid"]), int(fields["pid"]), str(fields.get("modes", ""))),
-        )
+        process = int(fields["uid"]), int(fields["pid"])
+        more = str(fields.get("modes", "")), int(fields.get("lost", -1))
+        return Listener(owner, About(version, site, revision, facts, *process, *more))
     except (ValueError, KeyError, TypeError, RecursionError):
         return Listener(owner, None, "answers, but not as Maple's service does")

@@ -29,6 +29,7 @@ class Server:
         self._open: set[asyncio.Task[None]] = set()
         self._accepting: Accepting | None = None
         self.questions: queries.Questions | None = None
+        self.lost: Callable[[], int] = lambda: 0  # changes of the memory for which there was no room
 
     async def start(self, listening: socket.socket) -> None:
         """Accept on a socket that is bound already."""
@@ -119,7 +120,7 @@ class Server:
         if self.questions is not None and head[:4] in queries.KINDS:
             return await self._question(reader, writer, head, peer)
         if head == identity.ASK + bytes(4):
-            return await self._sent(writer, identity.answer(self._handler.in_force))
+            return await self._sent(writer, identity.answer(self._handler.in_force, self.lost()))
         raise frames.FrameError("not a frame of ours")
 
     async def _question(

@@ -67,6 +67,7 @@ class Service:
         if self.keepers:
             self.handler.kept, self.handler.keep = self._kept, self._keep
         self.server = Server(self.handler, self.limits, self._count)
+        self.server.lost = lambda: sum(keeper.lost for keeper in self.keepers)
         self.recorder: Recorder | None = None
         self.failures: Failures | None = None
         self.alarms = Alarms()

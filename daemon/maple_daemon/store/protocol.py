@@ -95,6 +95,9 @@ class Store(Protocol):
     def keep_decision(self, key: bytes, uid: int, learnt: bytes, at: float) -> None:
         """Remember a decision; the key holds the revision of site and rules."""
 
+    def newest_decisions(self, limit: int) -> list[tuple[int, bytes]]:
+        """Return uid and bytes of the decisions that were kept last, of all users, for the service itself."""
+
     def keep_version(self, version: Version) -> None:
         """Remember a version; one of the same id is left as it is."""
 

@@ -47,6 +47,11 @@ class SqlStore:
         own = "WHERE decisions.uid = excluded.uid"
         self._run.change(_insert("decisions", "key, uid, learnt, at", [(key, uid, learnt, at)], again, own))
 
+    def newest_decisions(self, limit: int) -> list[tuple[int, bytes]]:
+        """Return uid and bytes of the decisions that were kept last."""
+        result = self._run.rows("SELECT uid, learnt FROM decisions ORDER BY at DESC LIMIT ?", (limit,))
+        return [(int(uid), bytes(learnt)) for uid, learnt in result]
+
     def keep_version(self, version: Version) -> None:
         """Remember a version and what was read of its parts."""
         self._run.change(_insert("versions", "id, uid, lineage, at, told, script", [rows.of_version(version)]))

@@ -29,10 +29,11 @@ from ..store import open_store
 from ..store.protocol import Counted, Store, StoreError
 from .contradictions import as_written, refused_since
 from .failed_jobs import failures
+from .held_back import held_back
 from .shapes import Contradicted, Failures, Foretold, Health, Proof, Submissions, Window
 from .weeks import by_week
 
-NEWEST = 2_000  # runs whose forecasts are looked at
+NEWEST = 2_000  # runs whose forecasts are looked at, and decisions whose held-back changes are
 MOST_ENDS = 200_000
 DONE = {
     **dict.fromkeys(CHANGED, "changed"),
@@ -76,6 +77,7 @@ def window(source: Source, now: datetime.datetime) -> Window:
             facts=known(lambda: _facts(memory.store()), "facts"),
             as_written=known(lambda: as_written(memory.store().counted(first[:10])), "rules against outcomes"),
             refused=known(lambda: refused_since(memory.store(), first, now), "submissions without a job"),
+            held_back=known(lambda: held_back(memory.store().newest_decisions(NEWEST)), "changes held back"),
             proofs=known(lambda: _proofs(_site(source)), "verified") or [],
             health=known(lambda: _health(source, memory, now), "health") or [],
             silent=silent,

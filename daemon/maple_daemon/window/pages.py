@@ -21,6 +21,7 @@ LOOKS = {  # where nothing was found there is nothing to see
 KINDS = ("bad", "warm", "bar", "good")  # the most frequent; all others are one part
 OTHERS = "other"
 MOST_CLASSES = 6  # columns of the table of nodes
+MOST_HELD = 40  # rows
 NOTHING = "Nothing yet."
 
 
@@ -118,6 +119,17 @@ def _rules(window: Window) -> Parts:
     ]  # fmt: skip
     head = ["rule", "what is wrong", "what was done", "jobs", "ran", "failed", "other"]
     yield table("Findings by rule", head, rows, words=True) if rows else paragraph(NOTHING)
+    yield "<h2>Held back</h2>"
+    held = [
+        [row["code"], titles.get(row["code"], ""), row["why"], "%d" % row["scripts"], "%d" % row["users"]]
+        for row in (window["held_back"] or ())[:MOST_HELD]
+    ]
+    head = ["rule", "what is wrong", "why nothing was changed", "scripts", "users"]
+    yield (
+        table("Changes that were not made, in the newest scripts with a finding", head, held, words=True)
+        if held
+        else paragraph("No change was held back, or no service remembers.")
+    )
 
 
 def _failures(window: Window) -> Parts:

@@ -69,6 +69,15 @@ class AsWritten(TypedDict):
     failed: int
 
 
+class HeldBack(TypedDict):
+    """A change that a rule had and that was not made, and why: of so many scripts of so many users, the newest ones."""
+
+    code: str
+    why: str
+    scripts: int
+    users: int
+
+
 class Refused(TypedDict):
     """Submissions of a partition ("" none said) that became no job; of *unseen* Maple had found nothing wrong."""
 
@@ -108,6 +117,7 @@ class Window(TypedDict):
     facts: Optional[list[Contradicted]]
     as_written: Optional[list[AsWritten]]
     refused: Optional[list[Refused]]
+    held_back: Optional[list[HeldBack]]
     proofs: list[Proof]
     health: list[Health]
     silent: list[str]

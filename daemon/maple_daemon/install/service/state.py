@@ -66,6 +66,9 @@ def answers(where: Layout, receipt: Receipt, release: Release, path: str, truste
     who = f"{user_name(service.uid)} (uid {service.uid})"
     yield Check("service", "ok", f"{path}, Maple {service.version} as {who}, process {service.pid}")
     yield revision(service, release)
+    if service.lost > 0:
+        todo = "is its disk slow or full? maple admin check, and the service's log; a restart begins to count anew"
+        yield Check("memory", "note", f"{service.lost} changes were dropped: there was no room for them", todo)
 
 
 def revision(service: identity.About, release: Release) -> Check:
