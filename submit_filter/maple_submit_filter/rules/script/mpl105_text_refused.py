@@ -20,6 +20,10 @@ _DASH = rb"(?:\xe2\x80[\x90-\x95]|\xe2\x88\x92|\xef\xb9\xa3|\xef\xbc\x8d)"  # wh
 _SHEBANG = rb"(?:\xef\xbb\xbf|[ \t]+)(?=#!)"  # compiled only when wanted, for every submission reads this module
 _NEARLY = rb"#(?=[ \t]*/(?:usr/)?bin/)|!#(?=[ \t]*/)"
 _COMMENTED = rb"""([ \t]*#PBS[ \t]*-[^#"'\\\n]*[^#"'\\\n \t])[ \t]+#(?!PBS)[^\n]*\Z"""
+_SEVERAL_WORDS = (
+    rb"#SBATCH[ \t]+(?:[^\n#'\"]*[ \t])??(?:-J[ \t]*|--(?:job-name|comment)(?:=|[ \t]+))"
+    rb"([^\s'\"#\\=-][^\s'\"#\\]*(?:[ \t]+[^\s'\"#\\-][^\s'\"#\\]*)+)(?=[ \t]+-|[ \t]*\Z)"
+)
 WHY = "MPL105"
 
 
@@ -32,10 +36,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #PBS -N train   # the name
     Wrong: #SBATCH –nodes=2, with a dash that came from a web page
     Right: #PBS -N train
+    Wrong: #SBATCH --job-name=my run
+    Right: #SBATCH --job-name="my run"
     Why:   sbatch says: Batch script contains DOS line breaks, or: This does not look like a batch script; qsub:
            script contains cr, lf, or: directive error, for there are no comments in a directive. Maple removes a
-           byte order mark, a comment behind a PBS directive, the dashes of a web page, and DOS line breaks where
-           every line ends so, because nothing else changes; for the rest it asks first.
+           byte order mark, a comment behind a PBS directive, the dashes of a web page, DOS line breaks where every
+           line ends so, and quotes the words of a name, because nothing else changes; for the rest it asks first.
     """
     refused = job.script.refused
     place = next((oddity.span for oddity in job.script.oddities if oddity.kind == "refused"), None)
@@ -49,7 +55,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         or refused.startswith("the script is larger")
     ):
         return
-    fix = _fix(job.source) if place is None else _joined(job.source, place) or _hyphens(job.source, place)
+    fix = _fix(job.source) if place is None else _as_meant(job.source, place)
     yield Finding(WHY, "sbatch refuses the script: " + refused, place or _first_line(job.source), True,
                   fixes=(fix,) if fix is not None else (), help=_help(job))  # fmt: skip
 
@@ -69,6 +75,21 @@ def _help(job: Job) -> str:
         name = job.submission.path.rpartition(b"/")[2].decode("utf-8", "backslashreplace")
         return "convert the line ends: dos2unix " + (name or "FILE")
     return "begin the script with #!/bin/bash" if job.script.unreadable else "correct this line"
+
+
+def _as_meant(source: bytes, place: Span) -> Optional[Fix]:
+    """Return the directive at *place* as it was meant, where only one reading is left."""
+    return _joined(source, place) or _hyphens(source, place) or _quoted(source, place)
+
+
+def _quoted(source: bytes, place: Span) -> Optional[Fix]:
+    """Quote a name or a comment of several words: nothing about the job but how it is called depends on it."""
+    begin = source.rfind(b"\n", 0, place.start) + 1
+    match = re.match(_SEVERAL_WORDS, source[begin : (source + b"\n").index(b"\n", begin)])
+    if match is None or not begin + match.start(1) < place.start < begin + match.end(1):
+        return None
+    edits = tuple(Edit(Span(at, at), b'"', WHY) for at in (begin + match.start(1), begin + match.end(1)))
+    return Fix(edits, Safety.SAFE, "quote the words, which are one value")
 
 
 def _joined(source: bytes, place: Span) -> Optional[Fix]:
