@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Iterator, List, Optional
 
-from ...cures.launch_edits import as_first_node, as_offers, first_words, put, replacements
+from ...cures.launch_edits import as_first_node, as_offers, first_words, own_first_node, put, replacements
 from ...launchers.rank_words import first_node
 from ...launchers.registry import AGENTS
 from ...plan import breach_kinds
@@ -13,7 +13,7 @@ from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
-from ...types.launch_plan import Breach, LaunchPlan, Step
+from ...types.launch_plan import Breach, LaunchPlan, Link, Step
 from ...types.text import Piece, Text
 from .. import rule
 from ..program_text import named_values, place_of
@@ -24,6 +24,7 @@ _MEETING = frozenset((
     "coordinator", "coordinator_address", "coordinator_ip", "dist_url", "init_method", "dist_init_method",
     "master_addr", "master_address", "master_ip", "rdzv_endpoint", "dist_init_addr",
 ))  # fmt: skip
+_PORT = re.compile(rb"\d{2,5}|\$\w+|\$\{\w+\}")
 _HOST = re.compile(rb"(?:tcp://)?(localhost|127(?:\.\d+){3})(?=:|/|\Z)")
 
 
@@ -109,7 +110,8 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, site: Site, job: Job)
     address = master.raw.decode("ascii", "replace") if master is not None and master.raw else "its own address"
     nodes = breach.numbers.get("nnodes") or breach.numbers.get("nodes")
     says = "the master address of a run on %s nodes is %s, which means each node itself" % (nodes, address)
-    ways = replacements(master, first_words(master, site, plan), "MPL501", job.source) + _by_option(step, site)
+    ways = replacements(master, first_words(master, site, plan), "MPL501", job.source)
+    ways += _by_option(step, site, plan, job.source)
     sure = (
         breach.kind == breach_kinds.MASTER_LOCAL
     )  # else nobody knows on which nodes the ranks run, only that one has not the GPUs
@@ -119,13 +121,21 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, site: Site, job: Job)
                    help="use the name of the job's first node")  # fmt: skip
 
 
-def _by_option(step: Step, site: Site) -> List[List[Edit]]:
-    """The address is the launcher's default: say it."""
+def _by_option(step: Step, site: Site, plan: LaunchPlan, source: bytes) -> List[List[Edit]]:
+    """The address is the launcher's default: say it, in the script's own words where it has some."""
     link = step.links[-1] if step.links else None
     if link is None or link.name not in AGENTS or not AGENTS[link.name].endpoint:
         return []
     static = link.option("rdzv-backend") is None
-    name = "master-addr" if static else AGENTS[link.name].endpoint
-    port = b"" if static else b":29400"
-    ways = (put(link, [(name, b'"' + first + port + b'"')], "MPL501") for first in first_node(site))
+    name, port = ("master-addr", b"") if static else (AGENTS[link.name].endpoint, b":" + _port(link, source))
+    own = [first + port for first in own_first_node(plan, step.span.start)]
+    ways = (put(link, [(name, value)], "MPL501") for value in own + [b'"%s"' % (it + port) for it in first_node(site)])
     return [edits for edits in ways if edits]
+
+
+def _port(link: Link, source: bytes) -> bytes:
+    """Return the words of the port that the line says for another rendezvous, else the usual one of this."""
+    option = link.option("master-port")
+    span = option.value.written() if option is not None and option.value is not None else None
+    words = source[span.start : span.end] if span is not None else b""
+    return words if _PORT.fullmatch(words) else b"29400"

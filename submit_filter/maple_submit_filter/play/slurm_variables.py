@@ -1,0 +1,58 @@
+"""Variables of a batch shell that Slurm sets besides those of the allocation, whose values nobody knows before.
+
+By sbatch(1), "output environment variables", of 20.11 to 25.11, and what slurmstepd was seen to set without a word
+there (22.05.8): a name that Slurm sets is not empty because its value is not known here. srun's own names are none of
+these, nor are those by which srun is told how to start a step.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, Mapping, Optional
+
+from ..types.job import Settings
+from ..types.launch_plan import Allocation
+from ..types.text import Text, plain, unknown
+
+_ALWAYS = (
+    b"CONF JOB_ACCOUNT JOB_END_TIME JOB_GID JOB_GROUP JOB_QOS JOB_START_TIME JOB_UID JOB_USER GTIDS PRIO_PROCESS "
+    b"TASK_PID TOPOLOGY_ADDR TOPOLOGY_ADDR_PATTERN"
+).split()
+_MAYBE = (  # by the site's defaults, or by what the job was given
+    b"SLURM_JOB_LICENSES SLURM_JOB_RESERVATION SLURM_MEM_PER_CPU SLURM_MEM_PER_GPU SLURM_MEM_PER_NODE "
+    b"SLURM_NODE_ALIASES SLURM_OOM_KILL_STEP SLURM_PROFILE SLURM_SCRIPT_CONTEXT SLURM_SHARDS_ON_NODE SLURM_STEP_GPUS "
+    b"SLURM_THREADS_PER_CORE SLURM_WORKING_CLUSTER SLURM_TMPDIR GPU_DEVICE_ORDINAL"
+).split()
+# Set where the option was said, and only there.
+_OF_OPTIONS: Mapping[bytes, str] = {
+    b"SLURM_CPUS_PER_GPU": "cpus-per-gpu", b"SLURM_GPUS_PER_SOCKET": "gpus-per-socket", b"SLURM_GPU_BIND": "gpu-bind",
+    b"SLURM_GPU_FREQ": "gpu-freq", b"SLURM_JOB_DEPENDENCY": "dependency", b"SLURM_CONTAINER": "container",
+    b"SLURM_CPU_FREQ_REQ": "cpu-freq", b"SLURM_GET_USER_ENV": "export", b"SLURM_HINT": "hint",
+    b"SLURM_NTASKS_PER_CORE": "ntasks-per-core", b"SLURM_NTASKS_PER_GPU": "ntasks-per-gpu",
+    b"SLURM_NTASKS_PER_SOCKET": "ntasks-per-socket", b"SLURM_OVERCOMMIT": "overcommit",
+    b"SLURM_ARRAY_TASK_COUNT": "array", b"SLURM_ARRAY_TASK_MAX": "array", b"SLURM_ARRAY_TASK_MIN": "array",
+    b"SLURM_ARRAY_TASK_STEP": "array",
+}  # fmt: skip
+
+
+def beside(settings: Settings, given: Allocation) -> Dict[bytes, Optional[Text]]:
+    """Return these variables; None: it surely is not set, since the option that would set it was not said."""
+    out: Dict[bytes, Optional[Text]] = {b"SLURM_" + name: unknown(b"job." + name) for name in _ALWAYS}
+    out.update((name, _maybe(name)) for name in _MAYBE)
+    out.update((name, _maybe(name) if option in settings else None) for name, option in _OF_OPTIONS.items())
+    out[b"SLURM_JOB_GPUS"] = numbered(given.gpus_per_node) if given.gpus_per_node else _maybe(b"SLURM_JOB_GPUS")
+    return out
+
+
+def numbered(count: int) -> Text:
+    """Return the numbers of *count* devices, as lists of them are written.
+
+    SLURM_JOB_GPUS counts through the node where others count from 0 what the job may use; they are as many.
+    """
+    return plain(b",".join(b"%d" % index for index in range(count)))
+
+
+def _maybe(name: bytes) -> Text:
+    return Text(unknown(b"job." + name).pieces, True)
+
+
+__all__ = ["beside", "numbered"]
