@@ -10,6 +10,7 @@ import pytest
 from maple_submit_filter.play.batch_shell import batch_shell, granted
 from maple_submit_filter.play.shell_state import Shell
 from maple_submit_filter.request.slurm import submission as slurm
+from maple_submit_filter.rules.environment.mpl416_nearly_a_variable import is_set
 from maple_submit_filter.site.facts import GENERIC_SLURM
 from maple_submit_filter.types.submission import Submission
 from maple_submit_filter.types.text import plain
@@ -38,6 +39,7 @@ def test_nothing_that_slurm_sets_is_called_unset(request_: str, lab_of: Callable
     """And what is known has that very value, host names and numbers of the job aside."""
     real = _real(request_, lab_of(GPU4), tmp_path)
     assert {"SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURMD_NODENAME"} <= set(real)
+    assert [name for name in real if name.startswith("SLURM_") and not is_set(name.encode())] == []
     shell = _reckoned(request_, tmp_path)
     unset = [name for name in real if shell.value(name.encode()) is None]
     assert [name for name in unset if name not in _OF_THE_LAB] == []
