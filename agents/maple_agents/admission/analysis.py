@@ -228,7 +228,11 @@ def _common(of_steps: Sequence[list[Candidate]]) -> Iterator[Candidate]:
 def _of_program(started: Started, job: Job, parts: Sequence[Part]) -> Iterator[Candidate]:
     line = line_at(started, started.first - 1, job)
     part = part_at(line, parts)
-    if names.allowed("program", started.program) and not _is_lost(started, started.first - 1, job):
+    if (
+        started.program.strip()
+        and names.allowed("program", started.program)
+        and not _is_lost(started, started.first - 1, job)
+    ):
         yield Candidate("program", started.program, "", line, part, "script")
     whole = _whole(started)
     if whole:

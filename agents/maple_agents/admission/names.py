@@ -40,7 +40,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     ),
     "epochs": (
         "num_train_epochs", "max_epochs", "num_epochs", "n_epochs", "nb_epochs", "epochs", "max_epoch", "epoch",
-        "num_epoch", "n_epoch", "nepoch", "nepochs", "number_of_epochs", "total_epochs", "train_epochs",
+        "num_epoch", "end_epoch", "n_epoch", "nepoch", "nepochs", "number_of_epochs", "total_epochs", "train_epochs",
     ),
     "steps": (  # of an environment too there are `max_steps`, where the training says its own
         "total_timesteps", "num_timesteps", "max_train_steps", "max_steps", "train_iters", "max_iters", "train_steps",
@@ -50,7 +50,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "gradient_accumulation": (
         "gradient_accumulation_steps", "accumulate_grad_batches", "grad_accum", "accum_steps", "accum_iter",
         "accumulation_steps", "grad_accumulation_steps", "grad_accum_steps", "grad_acc_steps",
-        "gradient_accumulate_every", "gradient_accumulation",
+        "gradient_accumulate_every", "gradient_accumulation", "gradient_accumulation_step", "accum_grad_iters",
     ),
     "sequence_length": (
         "max_seq_length", "max_seq_len", "seq_length", "seq_len", "sequence_length", "max_sequence_length",

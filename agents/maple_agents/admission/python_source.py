@@ -186,6 +186,9 @@ class _Reader:
                 self._take("log_dir", folder, call.lineno)
         elif is_optimizer(name):
             self._optimizer(call, last)
+        elif last == "fit" or last.lower().endswith("dataset"):  # one may make the batches itself
+            for keyword in (keyword for keyword in call.keywords if keyword.arg in ("epochs", "batch_size")):
+                self._take(keyword.arg or "", keyword.value, keyword.value.lineno)
         elif last.endswith(_KEYWORDS):
             for keyword in call.keywords:
                 if keyword.arg == "strategy":
