@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Callable, Iterable, List, Optional, Sequence, Union
+from typing import Callable, Iterable, List, Optional, Sequence, Set, Union
 
 from ..bash.nodes import (
     AndOr,
@@ -33,8 +33,8 @@ from ..bash.questions import (
 )
 from ..types.text import Text, number, plain
 from . import working_folder
-from .conditions import negate, test
-from .expansion import arith, derive, matches, word
+from .conditions import fits, negate, test
+from .expansion import arith, derive, word
 from .scene import Trail
 from .shell_state import Layer, Shell, Variable
 from .values import COUNTED, Values
@@ -297,7 +297,7 @@ class Compound(Values):
         subject = word(shell, case.word, self.substitute)
         open_arms: List[Union[Command, Program]] = []
         for patterns, body, _ in case.arms:
-            answers = [self._fits(subject, word(shell, pattern, self.substitute)) for pattern in patterns]
+            answers = [fits(subject, word(shell, pattern, self.substitute)) for pattern in patterns]
             if True in answers:
                 return self._decided(open_arms, body, shell, trail)
             if None in answers:
@@ -305,13 +305,6 @@ class Compound(Values):
         if open_arms:
             self._perhaps(open_arms, shell, trail)
         return None
-
-    def _fits(self, subject: Text, pattern: Text) -> Optional[bool]:
-        if pattern.raw == b"*":
-            return True
-        if not (subject.literal and pattern.literal):
-            return None
-        return matches(subject.raw, pattern.raw)
 
     def group(self, group: Group, shell: Shell, trail: Trail) -> Optional[int]:
         target = file_written(group.redirects)
@@ -326,6 +319,7 @@ class Compound(Values):
 
     def function(self, function: Function, shell: Shell, trail: Trail) -> Optional[int]:
         shell.functions[function.name] = (function.body, shell.base)
+        shell.unlike -= {function.name}
         return 0
 
     def test(self, command: Test, shell: Shell, trail: Trail) -> Optional[int]:
@@ -364,6 +358,12 @@ def changed(end: Shell, shell: Shell) -> Iterable[bytes]:
     return {*shell.variables, *layer}
 
 
+def unlike(one: Shell, other: Shell) -> Set[bytes]:
+    """Return the names by which two shells know unlike functions."""
+    return {name for name in {**one.functions, **other.functions}
+            if one.functions.get(name) is not other.functions.get(name)}  # fmt: skip
+
+
 def merge(shell: Shell, ends: List[Shell]) -> None:
     """Take over what all ends agree on; the rest is unknown."""
     names = {name for end in ends for name in changed(end, shell)}
@@ -381,6 +381,7 @@ def merge(shell: Shell, ends: List[Shell]) -> None:
         shell.unsettle(reason)
     shell.skips = next((end.skips for end in ends if end.skips), shell.skips)
     shell.lost = next((end.lost for end in ends if end.lost), b"")
+    shell.unlike |= {name for end in ends for name in end.unlike | unlike(end, first)}
     shell.functions = {**first.functions, **{k: v for end in ends for k, v in end.functions.items()}}
     folders = [end.cwd for end in ends]
     agree = len({folder.raw if folder is not None else None for folder in folders}) == 1

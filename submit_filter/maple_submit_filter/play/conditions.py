@@ -39,6 +39,15 @@ def test(argv: Sequence[Text], double: bool = False) -> Optional[int]:
     return None if argv else 1
 
 
+def fits(subject: Text, pattern: Text) -> Optional[bool]:
+    """Return whether a word of `case` takes an arm's pattern; None where that is not known."""
+    if pattern.raw == b"*":
+        return True
+    if not (subject.literal and pattern.literal):
+        return None
+    return matches(subject.raw, pattern.raw)
+
+
 def _cut(argv: Sequence[Text], joiner: bytes) -> List[List[Text]]:
     parts: List[List[Text]] = [[]]
     for text in argv:

@@ -29,12 +29,11 @@ from .compound import Compound, Leave
 from .expansion import fields, word
 from .program_owner import of_command
 from .scene import MOST_COMMANDS, PIECES_OF_A_COMMAND, WORDS_OF_A_COMMAND, Scene, Trail
-from .shell_state import Shell
+from .shell_state import DEEPEST, Shell
 from .tape.recording import Tape, record
 from .values import BRIEF
 
 Execute = Callable[[List[Text], Shell, Trail, Optional[Text]], None]
-DEEPEST = 24
 _ENDS = frozenset((b"pkill", b"killall", b"scancel", b"fuser"))
 _ENVIRONMENT_COMMANDS = frozenset(b"module ml conda mamba micromamba spack pyenv workon deactivate modtree".split())
 

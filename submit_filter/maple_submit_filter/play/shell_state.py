@@ -21,6 +21,7 @@ from .program_owner import UNREAD, of_path, seldom_brings
 MOST_ELEMENTS = 4096
 MOST_PIECES = 256  # of which it is remembered where in the script each stands
 PLACED = b"\0placed"  # asked for where an unknown value is named for its place in the script
+DEEPEST = 24  # calls within calls
 MOST_BYTES = 64 * 1024  # of one value; a longer one is taken for unknown, so that no script can fill the memory
 
 
@@ -46,11 +47,12 @@ class Shell:
 
     __slots__ = ("variables", "functions", "positional", "place", "lost", "softly", "base", "cwd", "depth",
                  "mentioned", "shared", "options", "parents", "scopes", "skips", "folders",
-                 "elsewhere", "others", "image", "unsettled", "uses", "presumes")  # fmt: skip
+                 "elsewhere", "others", "image", "unsettled", "uses", "presumes", "unlike")  # fmt: skip
 
     def __init__(self, place: Place, base: Text, mentioned: bytes = b"") -> None:
         self.variables: MutableMapping[bytes, Variable] = {}
         self.functions: Dict[bytes, Tuple[Command, Text]] = {}
+        self.unlike: FrozenSet[bytes] = frozenset()  # functions of which another of the same name may stand here
         self.positional: List[Text] = []
         self.place = place
         self.lost = b""  # not empty: something unread may have set any variable
@@ -76,7 +78,7 @@ class Shell:
         """Return a copy for a subshell."""
         other = Shell(place or self.place, self.base, self.mentioned)
         other.variables = Layer(self.variables)
-        other.functions = dict(self.functions)
+        other.functions, other.unlike = dict(self.functions), self.unlike
         other.positional = list(self.positional)
         other.lost, other.softly, other.cwd, other.depth = self.lost, self.softly, self.cwd, self.depth
         other.shared, other.skips, other.folders = self.shared, self.skips, self.folders

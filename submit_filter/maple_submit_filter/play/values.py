@@ -8,9 +8,11 @@ from typing import Iterable, List, Optional, Sequence, Union
 from ..bash.nodes import (
     AndOr,
     Assignment,
+    Case,
     Command,
     CommandSub,
     Group,
+    If,
     Loop,
     Pipeline,
     ProcessSub,
@@ -24,7 +26,7 @@ from ..bash.questions import first, first_words, read_from, single
 from ..types.edits import Span
 from ..types.launch_plan import Link
 from ..types.text import EMPTY, Text, join, number, plain
-from . import arithmetic, outputs
+from . import arithmetic, function_output, outputs
 from .expansion import arith, separators, split, word, words
 from .image import started
 from .scene import BYTES_OF_A_COMMAND, MOST_COMMANDS, WORDS_OF_A_COMMAND, Scene
@@ -95,6 +97,10 @@ class Values:
             return self.output(command.body, shell.fork(), given)
         if isinstance(command, Loop):
             return self._loop_output(command, shell, given)
+        if isinstance(command, Case):
+            return function_output.of_case(self, command, shell, given)
+        if isinstance(command, If):
+            return function_output.of_if(self, command, shell, given)
         if not isinstance(command, Simple):
             return None
         printed = self._simple_output(command, shell, given)
@@ -160,6 +166,10 @@ class Values:
             self.assign(assignment, shell)
         if not argv:
             return self._printed_by_bash(simple, shell)
+        if argv[0].raw in function_output.DECLARING and not simple.redirects:
+            return function_output.declared(self, simple, shell)
+        if any(map(function_output.is_for_errors, simple.redirects)):
+            return EMPTY
         shell.use(argv[0], -1, argv[0].raw.rsplit(b"/", 1)[-1], True)
         if any(
             redirect.op not in (b"<", b"<<<", b"<<", b"<<-") and redirect.fd != b"2" for redirect in simple.redirects
@@ -168,6 +178,8 @@ class Values:
         for redirect in simple.redirects:
             if redirect.fd in (None, b"", b"0"):
                 given = self.given(redirect, shell) or given
+        if argv[0].raw in shell.functions:
+            return function_output.of_call(self, argv, shell, given)
         return self.printed(argv, shell, given)
 
     def _printed_by_bash(self, simple: Simple, shell: Shell) -> Optional[Text]:
