@@ -1,9 +1,9 @@
 """Real programs on the lab under every mapping that the language can say: `python -m tests.network_lab.products`.
 
 The mapping is the grid that ranks are numbered on, the way in which they are dealt to nodes, and the order of the
-nodes, of which the last has half the rate. Every run's result is compared with NumPy's. Each point is timed once; the
-times are kept, and the searchers take their trials from these times, five seeds each; what they found is timed five
-times more.
+nodes, of which the last has half the rate. Every run's result is compared with NumPy's. Each point is timed three
+times, far apart, and the median counts; searchers take their trials from these times, five seeds each, so what is tried
+twice is looked up. What they found is timed five times more.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import json
 import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +26,7 @@ from tests.network_lab.rank_programs import PROGRAMS, Grid, expected, grids
 from tests.network_lab.recorded_times import EACH, NODES, Point, Table, keep, key, seats
 
 SEAT = Path(__file__).with_name("rank_seat.py")
+PASSES = 3
 
 
 def timed(lab: Lab, name: str, grid: Grid, seat_of: Sequence[int]) -> float:
@@ -48,14 +48,32 @@ def timed(lab: Lab, name: str, grid: Grid, seat_of: Sequence[int]) -> float:
     return slowest
 
 
-def measured(lab: Lab, name: str) -> Table:
-    """Return the times of all points of a program, timed in an order that tells nothing."""
-    table = Table(grids(name, NODES * EACH), {})
-    points = table.points()
-    random.Random(23).shuffle(points)
-    for order, way, nodes in points:
-        table.times[key((order, way, nodes))] = timed(lab, name, table.orders[order], seats(way, nodes))
-    return table
+def measured(lab: Lab) -> dict[str, Table]:
+    """Return the times of all points of all programs, timed in an order that tells nothing."""
+    tables = {name: Table(grids(name, NODES * EACH), {}) for name in PROGRAMS}
+    points = [(name, point) for name, table in tables.items() for point in table.points()]
+    times: dict[tuple[str, Point], list[float]] = {each: [] for each in points}
+    for turn in range(PASSES):
+        random.Random(turn).shuffle(points)
+        for name, (order, way, nodes) in points:
+            taken = timed(lab, name, tables[name].orders[order], seats(way, nodes))
+            times[name, (order, way, nodes)].append(taken)
+    for (name, point), each in times.items():
+        tables[name].times[key(point)] = statistics.median(each)
+    return tables
+
+
+def spread(table: Table) -> float:
+    """Return how far a mapping's time is from that of its like, as a part of it: half of them are nearer.
+
+    Nodes of one rate may change places and nothing else changes, so what differs then is the measurement.
+    """
+    alike: dict[tuple[int, str, int], list[float]] = {}
+    for order, way, nodes in table.points():
+        alike.setdefault((order, way, nodes.index(NODES - 1)), []).append(table.seconds(order, way, nodes))
+    return statistics.median(
+        abs(one - middle) / middle for each in alike.values() for middle in [statistics.median(each)] for one in each
+    )
 
 
 def as_written(table: Table, seed: int, most: int) -> Iterator[float]:
@@ -97,35 +115,26 @@ SEARCHERS: dict[str, Callable[[Table, int, int], Iterator[float]]] = {
 }
 
 
-def tried(name: str, table: Table, seed: int) -> list[float]:
-    """Return the times of one run's trials; another's in its own environment, [] where that is not at hand."""
+def runs(name: str, table: Table) -> list[list[float]]:
+    """Return the times of each seed's trials; another's in its own environment, [] where that is not at hand."""
     if name not in search.OTHERS:
-        return list(SEARCHERS[name](table, seed, search.AFTER[-1]))
-    python = search.VENV / "bin" / "python"
-    if not python.exists():
-        return []
-    paths = ":".join(str(search.ROOT / part) for part in (".", "agents", "submit_filter"))
+        return [list(SEARCHERS[name](table, seed, search.AFTER[-1])) for seed in range(search.SEEDS)]
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump([table.orders, table.times], file)
         file.flush()
-        ran = subprocess.run(
-            [str(python), "-m", "tests.network_lab.products", name, str(seed), file.name],
-            cwd=search.VENV, env={"PYTHONPATH": paths, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
-            timeout=900,
-        )  # fmt: skip
-    return list(json.loads(ran.stdout.splitlines()[-1])) if ran.returncode == 0 else []
+        return search.of_other("tests.network_lab.products", name, file.name)
 
 
 def rows(name: str, table: Table, again: Callable[[Point], float]) -> Iterator[str]:
     """Yield the lines of a program: best after 10, 100 and 1,000 trials, the median of the seeds, in milliseconds."""
     by_time = {table.times[key(point)]: point for point in table.points()}
     for searcher in SEARCHERS:
-        runs = [run for seed in range(search.SEEDS) for run in [tried(searcher, table, seed)] if run]
-        if not runs:
+        made = runs(searcher, table)
+        if not made:
             yield f"| {name} | {searcher} | not at hand | | | |"
             continue
-        medians = [statistics.median(one) for one in zip(*map(search.best_after, runs))]
-        found = by_time[min(min(run) for run in runs)]
+        medians = [statistics.median(one) for one in zip(*map(search.best_after, made))]
+        found = by_time[min(map(min, made))]
         times = " | ".join(f"{1000 * value:.0f}" for value in medians)
         where = f"{'x'.join(map(str, table.orders[found[0]]))}, {found[1]}, nodes {found[2]}"
         yield f"| {name} | {searcher} | {times} | {1000 * again(found):.0f} ({where}) |"
@@ -133,10 +142,12 @@ def rows(name: str, table: Table, again: Callable[[Point], float]) -> Iterator[s
 
 def main() -> None:
     """Measure all programs, and print the table."""
+    from tests.agents.mapping import proposers  # which the environment of the others cannot load
+
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; eight ranks, the last node at half the rate")
     print("| Program | Searcher | 10 | 100 | 1,000 | its best, timed five times more |\n|---|---|---|---|---|---|")
     with Lab(NODES, EACH, SEAT, slow=(NODES - 1,)) as lab:
-        tables = {name: measured(lab, name) for name in PROGRAMS}
+        tables = measured(lab)
         keep(tables, os.getloadavg()[0])
         for name, table in tables.items():
 
@@ -144,20 +155,20 @@ def main() -> None:
                 grid, seat_of = table.orders[point[0]], seats(point[1], point[2])
                 return statistics.median(timed(lab, name, grid, seat_of) for _ in range(5))
 
-            for line in rows(name, table, again):
+            for line in (*rows(name, table, again), *proposers.rows(name)):
                 print(line, flush=True)
             fastest, slowest = min(table.times.values()), max(table.times.values())
             print(
-                f"{name}: {len(table.times)} mappings in {fastest:.3f} to {slowest:.3f} s, every result that of NumPy"
+                f"{name}: {len(table.times)} mappings in {fastest:.3f} to {slowest:.3f} s, every result that of NumPy;"
             )
+            print(f"mappings that are alike differ by {spread(table):.0%}")
     print(f"load {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        orders, times = json.loads(Path(sys.argv[3]).read_text())
-        given = Table([tuple(order) for order in orders], times)
-        most = min(search.AFTER[-1], len(times))
-        print(json.dumps(list(SEARCHERS[sys.argv[1]](given, int(sys.argv[2]), most))))
+        orders, times = json.loads(Path(sys.argv[2]).read_text())
+        given, searcher = Table([tuple(order) for order in orders], times), SEARCHERS[sys.argv[1]]
+        print(json.dumps([list(searcher(given, seed, search.AFTER[-1])) for seed in range(search.SEEDS)]))
     else:
         main()

@@ -118,19 +118,44 @@ def kept() -> tuple[str, list[Transcript]]:
 
 def table() -> str:
     """Return, for each job and level, the valid programs of the first three iterations and the best time after ten."""
-    model, rows = kept()
+    model, kept_rows = kept()
     lines = [f"the model: {model}", "| Job | Level | valid of the first three | best after ten, ms | seeds with none |",
              "|---|---|---|---|---|"]  # fmt: skip
-    for job in dict.fromkeys(row.job for row in rows):
-        for level in LEVELS:
-            runs = [row.turns for row in rows if row.job == job and row.level == level]
-            valid = [sum(kind == "metric" for _, kind, _ in turns[:FIRST]) for turns in runs]
-            best = [min(times) for turns in runs if (times := [one for _, _, one in turns if one is not None])]
-            said = f"{1000 * statistics.median(best):.0f}" if best else "-"
-            lines.append(
-                f"| {job} | {level} | {sum(valid)} of {FIRST * len(runs)} | {said} | {len(runs) - len(best)} |"
-            )
+    for job in dict.fromkeys(row.job for row in kept_rows):
+        for one in scores(job):
+            lines.append(f"| {job} | {one.level} | {one.valid} of {FIRST * one.seeds} | {one.said} | {one.without} |")
     return "\n".join(lines)
+
+
+def rows(job: str) -> Iterator[str]:
+    """Yield the model's lines for the tables of the other searchers; it is asked ten times, and no more."""
+    for one in scores(job):
+        said = f"valid {one.valid} of the first {FIRST * one.seeds}"
+        yield f"| {job} | model, {one.level} | {one.said} | - | - | {said} |"
+
+
+class Score(NamedTuple):
+    """What all seeds of a job and level come to. *without*: seeds that gave no mapping; *best*: their median."""
+
+    level: Level
+    seeds: int
+    valid: int
+    without: int
+    best: float | None
+
+    @property
+    def said(self) -> str:
+        """The best in milliseconds."""
+        return f"{1000 * self.best:.0f}" if self.best is not None else "none"
+
+
+def scores(job: str) -> Iterator[Score]:
+    """Yield the score of each level for a job."""
+    for level in LEVELS:
+        runs = [row.turns for row in kept()[1] if row.job == job and row.level == level]
+        valid = sum(kind == "metric" for turns in runs for _, kind, _ in turns[:FIRST])
+        best = [min(times) for turns in runs if (times := [one for _, _, one in turns if one is not None])]
+        yield Score(level, len(runs), valid, len(runs) - len(best), statistics.median(best) if best else None)
 
 
 def main(folder: str, about: str) -> None:

@@ -3,7 +3,7 @@
 The space is what the language can say of one job: the order of axes, the way of dealing, the order of the nodes. Each
 searcher is given the same number of estimates; best after 10, 100 and 1,000, median of five seeds. OpenTuner and
 Nevergrad run in an environment of their own (`requirements-search.txt`, `build/search-venv`), which calls this module
-with a name, a seed and a case, and reads what each estimate came to.
+with a name and a case, and reads what each estimate came to.
 """
 
 from __future__ import annotations
@@ -63,11 +63,15 @@ class Space:
         self.sizes = {axis.name: axis.size for axis in mesh.axes if axis.size > 1}
         self.orders = list(permutations(self.sizes))
         self.ways = dict(tuning._dealt(self.mapping))
+        self.known: dict[tuple[int, str, str], float] = {}
 
     def seconds(self, order: int, way: str, nodes: list[int]) -> float:
-        """Return the estimate at a point."""
-        mesh = groups.mesh(self.orders[order], self.sizes)
-        return tuning._seconds(self.mapping, mesh, self.ways[way], [self.leaves[node] for node in nodes])
+        """Return the estimate at a point; it is the same wherever the leaves are."""
+        leaves = "".join(self.leaves[node] for node in nodes)
+        if (order, way, leaves) not in self.known:
+            mesh = groups.mesh(self.orders[order], self.sizes)
+            self.known[order, way, leaves] = tuning._seconds(self.mapping, mesh, self.ways[way], list(leaves))
+        return self.known[order, way, leaves]
 
 
 def default(space: Space, seed: int, most: int) -> Iterator[float]:
@@ -192,28 +196,32 @@ def best_after(estimates: list[float]) -> list[float]:
     return [min(estimates[:count]) for count in AFTER]
 
 
-def _estimates(name: str, seed: int, at: int) -> list[float]:
-    """Return the estimates of one run; another's in its own environment, [] where that is not at hand."""
-    if name not in OTHERS:
-        return list(SEARCHERS[name](Space(CASES[at]), seed, AFTER[-1]))
+def runs(name: str, at: int) -> list[list[float]]:
+    """Return the estimates of each seed's run; another's in its own environment, [] where that is not at hand."""
+    if name in OTHERS:
+        return of_other("tests.agents.mapping.search", name, str(at))
+    return [list(SEARCHERS[name](Space(CASES[at]), seed, AFTER[-1])) for seed in range(SEEDS)]
+
+
+def of_other(module: str, *words: str) -> list[list[float]]:
+    """Return what a module prints in the environment of the others."""
     python = VENV / "bin" / "python"
     if not python.exists():
         return []
     paths = ":".join(str(ROOT / part) for part in (".", "agents", "submit_filter"))
     ran = subprocess.run(
-        [str(python), "-m", "tests.agents.mapping.search", name, str(seed), str(at)],
-        cwd=VENV, env={"PYTHONPATH": paths, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, timeout=900,
+        [str(python), "-m", module, *words], cwd=VENV, env={"PYTHONPATH": paths, "PATH": "/usr/bin:/bin"},
+        capture_output=True, text=True, timeout=1500,
     )  # fmt: skip
     return list(json.loads(ran.stdout.splitlines()[-1])) if ran.returncode == 0 else []
 
 
-def table(seeds: int = SEEDS) -> str:
+def table() -> str:
     """Return the table: best estimate in milliseconds after 10, 100 and 1,000 trials, the median of the seeds."""
     rows = ["| Job | Searcher | " + " | ".join(f"{count:,}" for count in AFTER) + " |", "|---|---|---|---|---|"]
     for at, case in enumerate(CASES):
         for name in SEARCHERS:
-            runs = [run for seed in range(seeds) for run in [_estimates(name, seed, at)] if run]
-            medians = [statistics.median(one) for one in zip(*map(best_after, runs))]
+            medians = [statistics.median(one) for one in zip(*map(best_after, runs(name, at)))]
             said = " | ".join(f"{1000 * value:.0f}" for value in medians) if medians else "not at hand | |"
             rows.append(f"| {case.name} | {name} | {said} |")
     return "\n".join(rows)
@@ -221,6 +229,7 @@ def table(seeds: int = SEEDS) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        print(json.dumps(list(SEARCHERS[sys.argv[1]](Space(CASES[int(sys.argv[3])]), int(sys.argv[2]), AFTER[-1]))))
+        case = CASES[int(sys.argv[2])]
+        print(json.dumps([list(SEARCHERS[sys.argv[1]](Space(case), seed, AFTER[-1])) for seed in range(SEEDS)]))
     else:
         print(table())
