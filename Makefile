@@ -140,7 +140,7 @@ bench-bugs: venv front ## bugs put into the heart of the code, and which no near
 	@$(BIN)/python -m tests.bugs $(SEED) $(EACH); sample=$$?; $(BIN)/python -m tests.bugs.by_hand && exit $$sample
 
 bench-heavy: setup miniapps-venv ## our tables and stand-ins against the real torchrun, accelerate and deepspeed
-	@MAPLE_HEAVY_PYTHON=build/heavy-venv/bin/python $(PYTEST) -s -m heavy tests/heavy
+	@MAPLE_HEAVY_PYTHON=build/heavy-venv/bin/python $(PYTEST) -s -m heavy tests/heavy tests/agents/mapping/test_launched_by_torchrun.py
 	@$(BIN)/python tests/heavy/doubles_against_launchers.py --venv build/heavy-venv
 
 clean: ## all that make made, .venv included

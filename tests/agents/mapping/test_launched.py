@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from maple_agents.mapping import emit, language, placement
 from maple_agents.mapping.emit import Job
 from maple_agents.mapping.placement import Placement
+from maple_agents.mapping.topology import Hardware
 
+from tests.agents.mapping.cray_mpich import host_lines
 from tests.lab.lab import Lab
 from tests.pbs_lab import PAIR, PbsLab
 from tests.wanted import up
@@ -71,22 +73,40 @@ def test_a_node_file_puts_each_rank_on_its_node(tmp_path: Path) -> None:
     }, ended
 
 
-@pytest.mark.heavy
-def test_static_node_ranks_give_each_node_its_ranks(tmp_path: Path) -> None:
-    """By the real torchrun, an agent a node; nodes are taken in another order than their names."""
-    python = os.environ.get("MAPLE_HEAVY_PYTHON")
-    if not python:
-        pytest.skip("MAPLE_HEAVY_PYTHON names no interpreter with torch")
-    made = language.read("cluster node 2 / gpu 2\nnodes list b,a")
-    written = emit.written("torchrun-static", Job(made, made.placement(), made.hosts))
-    (tmp_path / "say.py").write_text("import os\nos.write(1, ('%(RANK)s %(NODE)s\\n' % os.environ).encode())\n")
-    words = written.use.partition("torchrun ")[2].partition(" with")[0]
-    words = words.replace("--master-addr=b", "--master-addr=127.0.0.1")
-    agents = []
-    for line in written.text.splitlines():
-        host, rank = line.split()
-        command = [python, "-m", "torch.distributed.run", *words.split(), rank, "say.py"]
-        agents.append(subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "NODE": host},
-                                       stdout=subprocess.PIPE, text=True))  # fmt: skip
-    rows = dict(line.split() for agent in agents for line in agent.communicate(timeout=120)[0].splitlines())
-    assert rows == {str(seat.rank): made.hosts[seat.node] for seat in made.placement().seats}
+@pytest.mark.parametrize("nodes", [[0, 1, 0, 1, 0, 1, 0, 1], [1, 0, 0, 1, 1, 0, 1, 0], [0, 0, 0, 0, 1, 1, 1, 1]])
+def test_a_rank_order_puts_each_rank_on_its_node(nodes: list[int], tmp_path: Path) -> None:
+    """Ranks of the real Hydra, started where a look-alike of Cray MPICH reads in the file that they belong."""
+    placed, hosts = placement.on(nodes), ("node1", "node2")
+    made = emit.written("mpich-order", Job(language.read("cluster node 2 / gpu 4"), placed, hosts))
+    (tmp_path / "nodes.cray").write_text(host_lines(made.text, hosts, 4))
+    line = f"mpiexec -f nodes.cray -n {len(nodes)}"
+    (tmp_path / "job.sh").write_text(f"cd $PBS_O_WORKDIR\n{line} bash -c 'echo $PMI_RANK $(hostname)'\n")
+    with up(PbsLab(PAIR)) as pair:
+        said = _printed(pair, tmp_path)
+    assert made.name == "MPICH_RANK_ORDER"
+    assert said == {str(rank): [hosts[node]] for rank, node in enumerate(nodes)}
+
+
+def test_a_list_of_cores_binds_each_rank(tmp_path: Path) -> None:
+    """By the look-alike of PALS on two hosts: each rank says host and cores, and these are near its GPU."""
+    cores = sorted(os.sched_getaffinity(0))
+    hardware = Hardware(gpus=2, near=(frozenset({cores[-1]}), frozenset({cores[0]})))
+    placed, hosts = placement.block(2, 2), ("node1", "node2")
+    made = emit.written("pals-cpu-bind", Job(language.read("cluster node 2 / gpu 2"), placed, hosts, hardware))
+    say = f"{sys.executable} -c 'import os; print(*sorted(os.sched_getaffinity(0)))'"
+    (tmp_path / "say.sh").write_text(f"echo $PALS_RANKID $(hostname) $({say})\n")
+    line = made.use.replace("mpiexec", "mpiexec -n 4", 1)
+    (tmp_path / "job.sh").write_text(f"cd $PBS_O_WORKDIR\n{line} bash say.sh\n")
+    with up(PbsLab(PAIR._replace(launcher="pals"))) as pair:
+        said = _printed(pair, tmp_path)
+    wanted = {str(seat.rank): [hosts[seat.node], *map(str, hardware.near[seat.gpu or 0])] for seat in placed.seats}
+    assert said == wanted
+
+
+def _printed(pair: PbsLab, folder: Path) -> dict[str, list[str]]:
+    """Return the words that each rank of a job printed, by its number."""
+    sent = pair.qsub("-l", "select=2:ncpus=8:ngpus=2", "job.sh", cwd=str(folder))
+    assert sent.id is not None, sent.stderr
+    ended = pair.run(sent.id, 60)
+    assert not ended.stderr, ended
+    return {rank: words for rank, *words in (line.split() for line in ended.stdout.splitlines())}

@@ -15,10 +15,10 @@ import world
 
 KEYWORDS = ("none", "numa", "socket", "core", "thread", "depth", "list", "mask", "local")
 
-# PMI_RANK and the rest of Hydra's are there; the arguments in front: ppn, hosts, depth, PMI, devices, kept variables
+# PMI_RANK and the rest of Hydra's are there; in front: ppn, hosts, depth, PMI, devices, cores, kept variables
 RANK = r"""
-ppn=$1 hosts=$2 depth=$3 pmi=$4 devices=$5 kept=$6
-shift 6
+ppn=$1 hosts=$2 depth=$3 pmi=$4 devices=$5 cores=$6 kept=$7
+shift 7
 export PALS_RANKID=$PMI_RANK PALS_LOCAL_RANKID=$MPI_LOCALRANKID PALS_LOCAL_SIZE=$MPI_LOCALNRANKS
 export PALS_NODEID=$((PMI_RANK / ppn % hosts)) PALS_DEPTH=$depth PALS_APID=${PBS_JOBID:-local}
 if [ "$pmi" = none ]; then
@@ -34,6 +34,11 @@ if [ -n "$devices" ]; then
         index=$((index + 1))
     done
 fi
+index=0
+for one in $(echo "$cores" | tr : ' '); do  # as far as this machine has such cores
+    [ "$index" = "$MPI_LOCALRANKID" ] && taskset -cp "$one" $$ >/dev/null 2>&1
+    index=$((index + 1))
+done
 unset MPI_LOCALRANKID MPI_LOCALNRANKS
 [ "$kept" = "*" ] && exec "$@"
 for name in $kept $(env | sed -n 's/^\(P[AM][LI][A-Z]*_[A-Z_]*\)=.*/\1/p'); do
@@ -149,5 +154,7 @@ def segment(first, said, count, ppn, hosts):
         words += ["-env", name, value]
     pmi = "pmix" if os.environ.get("MAPLE_PMIX") and "pmi" not in first else first.get("pmi", "cray").lower()
     devices = re.sub("^(verbose,)?list:", "", first.get("gpu-bind", ""))
-    told = [str(ppn), str(hosts), first.get("depth", "1"), pmi, devices, kept(first, own)]
+    bound = re.match("(?:verbose,)?list:(.*)", first.get("cpu-bind", ""))
+    cores = bound.group(1) if bound else ""
+    told = [str(ppn), str(hosts), first.get("depth", "1"), pmi, devices, cores, kept(first, own)]
     return [*words, "/bin/sh", "-c", RANK, "pals", *told]
