@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from ..base.near_names import near
 from . import site_names
 from .language.lexemes import FROM, NAMED, OPEN, SAID, WEAK, Line, Reading
 from .language.vocabulary import listed, texts
@@ -154,8 +155,10 @@ def _strength(line: Line, at: int) -> int:
 
 
 def _unknown(name: str, clusters: tuple[SiteNames, ...], word: Token) -> Reading:
-    known = ", ".join(site_names.id for site_names in clusters)
-    return Reading(OPEN, "no cluster %r is described here; there are %s" % (name, known), word.start, word.end)
+    known = [site_names.id for site_names in clusters]
+    names = near(name, known)
+    hint = "the nearest is " + " or ".join(names) if names else "there are " + ", ".join(known)
+    return Reading(OPEN, "no cluster %r is described here; %s" % (name, hint), word.start, word.end)
 
 
 def _centers(line: Line, clusters: tuple[SiteNames, ...]) -> Iterator[Reading]:
