@@ -64,7 +64,7 @@ native-tree: venv
 try-packages: deb rpm callers-venv ## all that is installed, whole: deb and rpm in roots of Debian 12 and 13, wheels by each Python, EasyBuild (as root; a quarter of an hour)
 	@packaging/native/roots.sh build/roots
 	@MAPLE_TEST_ROOTS=$(CURDIR)/build/roots MAPLE_TEST_WHOLE=1 $(PYTEST) tests/packaging/test_native_packages.py \
-		tests/packaging/test_wheelhouse.py tests/packaging/test_recipes.py tests/packaging/test_spack.py
+		tests/packaging/test_wheelhouse.py tests/packaging/test_recipes.py tests/packaging/test_role_service.py tests/packaging/test_spack.py
 
 front: ## the C program that stands in for sbatch
 	@if [ -f $(FRONT)/Makefile ]; then $(MAKE) -s -C $(FRONT); fi

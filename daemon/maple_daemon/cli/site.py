@@ -17,7 +17,7 @@ from maple_agents.base import drawing, json_output
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
-from maple_submit_filter.answer.report import columns
+from maple_submit_filter.answer.report import columns, printable
 from maple_submit_filter.host import configuration, places
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.site.snapshot import write
@@ -77,7 +77,10 @@ def site() -> None:
 @click.argument("names", metavar="[ID|FILE]...", nargs=-1, shell_complete=completion.site_or_file)
 @click.option("--use", is_flag=True, help="List every field of a site file with the rules, or else, that read it.")
 def lint(names: Sequence[str], use: bool) -> None:
-    """Check site files, all known ones if none is named, and tell every mistake in each. Exit 1 if there is one."""
+    """Check site files, all known ones if none is named, and tell every mistake in each. Exit 1 if there is one.
+
+    Of one that is named also what it says of itself that it does not know: only a person can.
+    """
     if use:
         from ..sites.use import lines
 
@@ -92,6 +95,8 @@ def lint(names: Sequence[str], use: bool) -> None:
             click.echo(_one_line(error))
         else:
             click.echo("%s: ok" % name)
+            for line in _unknown(name) if names else ():
+                drawing.rows("  not known: %s" % printable(line))
     if wrong:
         raise SystemExit(1)
 
@@ -287,6 +292,11 @@ def _load(name: str) -> Site:
 
 def _path(name: str) -> str:
     return name if name.endswith(".toml") or os.sep in name else sites.path(name)
+
+
+def _unknown(name: str) -> list[str]:
+    path = _path(name)
+    return parse(Path(path).read_bytes(), path).unknown
 
 
 def _site(name: str) -> Site:

@@ -70,8 +70,7 @@ def text_of(system: System, here: Machine, site_id: str, today: datetime.date, s
         "Drafted by `maple site init` on %s from what answered there on %s." % (here.host or "this host", today),
         'Read it, correct it, say what stands at the end, then take mode = "observe" out:',
         "    maple site lint %s.toml" % site_id,
-        "    install -D -m 644 %s.toml /etc/maple/site_configs/%s.toml" % (site_id, site_id),
-        "    maple admin install --prefix /opt/maple --bin /opt/maple/bin --site %s --mode observe" % site_id,
+        "    maple admin install --prefix /opt/maple --bin /opt/maple/bin --site %s.toml --mode observe" % site_id,
         "or, where Maple is installed for it: maple site apply %s.toml --prefix /opt/maple" % site_id,
     ]
     end = ["To be said by the administrator:", *("  - %s" % line for line in (*unknown, *_LEFT))]
