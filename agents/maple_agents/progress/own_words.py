@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..ask.models.protocol import Limit, Message, Model, ModelError, Schema, mismatch
+from ..ask.models.protocol import Limit, Message, Model, ModelError, Schema, mismatch, of_object
 from ..base.secrets.masking import masked
 from ..diagnose.advise.evidence import TO_A_MODEL
 from .alarms import checkpoint
@@ -78,8 +78,8 @@ def shown(progress: Progress) -> dict[str, str]:
 def schema(lines: Mapping[str, str]) -> Schema:
     """Return the shape of the answer: every choice is out of a closed list."""
     piece = {"type": "string", "minLength": QUOTE[0], "maxLength": QUOTE[1]}
-    cited = _object({"line": {"type": "string", "enum": list(lines)}, "text": piece})
-    return _object({
+    cited = of_object({"line": {"type": "string", "enum": list(lines)}, "text": piece})
+    return of_object({
         "question": {"type": "string", "enum": [*QUESTIONS, NONE]},
         "quotes": {"type": "array", "minItems": QUOTES[0], "maxItems": QUOTES[1], "items": cited},
     })  # fmt: skip
@@ -114,9 +114,3 @@ def _texts(part: Any) -> Iterator[str]:
     elif isinstance(part, list):
         for value in part:
             yield from _texts(value)
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False,
-    }  # fmt: skip

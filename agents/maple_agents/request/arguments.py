@@ -21,6 +21,10 @@ _BEGIN = re.compile(
 )
 _OPTION_NAME = re.compile(r"--?([A-Za-z][\w.-]*)")
 _EXISTS = re.compile(r"\b(?:takes?|accepts?|supports?|knows|understands?)\b[^.;\n]{0,60}$")
+_FILE_AHEAD = re.compile(  # "x.json goes in with --config"
+    r"(?<!\S)[\"'`]?(?P<file>[\w.~$/{}+-]*[\w}/]\.[a-z]\w{1,7})[\"'`]?[ \t]+(?:\w+[ \t]+){0,3}"
+    r"(?:with|via|through|as|by|under|behind)[ \t]+(?:the[ \t]+)?[\"'`]?$"
+)
 _RUNTIME = re.compile(
     r"(?<![\w./-])(?:(?:apptainer|singularity)[ \t]+(?:exec|run)|(?:podman-hpc|podman|docker)[ \t]+run|"
     r"shifter(?=[ \t]+(?:-|python|bash|\S+\.py)))"
@@ -70,8 +74,11 @@ def _runs(text: str, taken: Sequence[tuple[int, int]]) -> Iterator[Reading]:
         if any(start <= match.start() < end for start, end in taken):
             continue
         at = max(at, arguments_end(text, match.start(), match.end(), match.group()))
-        if not _describes(text, match.start(), at):
-            yield Reading(ARGUMENTS, text[match.start() : at], match.start(), at, SAID)
+        run, file = text[match.start() : at], _FILE_AHEAD.search(text[max(0, match.start() - 80) : match.start()])
+        if file is not None and not re.search(r"[=\s]", run):
+            yield Reading(ARGUMENTS, "%s %s" % (run, file["file"]), at - len(run) - len(file[0]), at, SAID)
+        elif not _describes(text, match.start(), at):
+            yield Reading(ARGUMENTS, run, match.start(), at, SAID)
 
 
 def _describes(text: str, start: int, end: int) -> bool:

@@ -87,10 +87,10 @@ def _no_place(site: Site, name: str, value: str) -> str:
 
 def _alone(asked: Asked, site: Site) -> dict[str, Slot]:
     """Return the partition whose very name stands in the request without a key word ("on gpuA100x4")."""
-    for word, start, end in asked.names:
-        row = next((row for row in site.partitions if row.name == word and re.search(r"\d|[a-z][A-Z]|-", word)), None)
-        if row is not None and not row.routed:
-            return {row.selector: Slot(row.selector, row.name, Origin("request", word, start, end))}  # type: ignore[arg-type]
+    rows = {row.name: row for row in site.partitions if not row.routed and re.search(r"\d|[a-z][A-Z]|-", row.name)}
+    for left in asked.left:
+        if (row := rows.get(left.text)) is not None and not left.aside and not left.denied:
+            return {row.selector: Slot(row.selector, row.name, Origin("request", row.name, left.start, left.end))}  # type: ignore[arg-type]
     return {}
 
 

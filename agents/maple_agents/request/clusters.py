@@ -10,7 +10,7 @@ from ..base.near_names import near
 from . import site_names
 from .language.lexemes import FROM, NAMED, OPEN, SAID, WEAK, Line, Reading
 from .language.vocabulary import listed, texts
-from .language.words import Token, spelt
+from .language.words import Token, joint, merged, spelt
 from .site_names import SiteNames, centers
 
 _WORDS = texts("clusters")
@@ -64,18 +64,12 @@ def named(words: Sequence[Token], text: str, clusters: tuple[SiteNames, ...]) ->
     Its text is the cluster's id, "?name" for one that nobody described.
     """
     table = _by_name(clusters)
-    tokens: list[Token] = []
-    at = 0
-    while at < len(words):
-        taken, site = _longest(words, at, text, table)
-        if not taken:
-            tokens.append(words[at])
-            at += 1
-            continue
-        first, last = words[at], words[at + taken - 1]
-        tokens.append(Token("site", site, "SITE", first.start, last.end, first.glued))
-        at += taken
-    return tokens
+
+    def taken(words: Sequence[Token], at: int) -> tuple[int, Token]:
+        many, site = _longest(words, at, text, table)
+        return many, joint("site", site, "SITE", words[at : at + (many or 1)])
+
+    return merged(words, taken)
 
 
 def _longest(words: Sequence[Token], at: int, text: str, table: dict[str, str]) -> tuple[int, str]:

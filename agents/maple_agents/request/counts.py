@@ -227,12 +227,12 @@ def clashes(counts: Counts) -> bool:
     meaning = meaning_of_gpus(counts)
     if getattr(counts, meaning) is None:
         return bool(contradictions(counts._replace(**{meaning: counts.gpus})))
-    agrees = counts.gpus in (
-        counts.gpus_per_node,
-        counts.gpus_total,
-        (counts.gpus_per_node or 0) * (counts.nodes or 1),
-    )
-    return not agrees or bool(contradictions(counts))
+    return not agrees(counts) or bool(contradictions(counts))
+
+
+def agrees(counts: Counts) -> bool:
+    """Tell whether a bare number of GPUs only repeats what the others say."""
+    return counts.gpus in (counts.gpus_per_node, counts.gpus_total, (counts.gpus_per_node or 0) * (counts.nodes or 1))
 
 
 def contradictions(counts: Counts) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from ..base.slots import Missing
 from .clauses import asides
 from .language.lexemes import FAINT, NAMED, OPEN, SAID, WEAK, Line, Reading
 from .language.vocabulary import listed, pattern, texts
-from .language.words import CLOCK, NAME, NUMBER, SIGN, Token
+from .language.words import CLOCK, NAME, NUMBER, SIGN, Token, joint, merged
 
 _WORDS = texts("durations")
 DURATION = "DUR"
@@ -34,18 +34,12 @@ _LISTED = listed(_WORDS["listed"])
 
 def timed(words: Sequence[Token]) -> list[Token]:
     """Return the words with every duration as one word `DUR`, whose text is its seconds."""
-    tokens: list[Token] = []
-    at = 0
-    while at < len(words):
-        seconds, taken = _clocked(words, at) or _duration(words, at)
-        if taken:
-            last = words[at + taken - 1]
-            tokens.append(Token(DURATION, str(seconds), DURATION, words[at].start, last.end, words[at].glued))
-            at += taken
-        else:
-            tokens.append(words[at])
-            at += 1
-    return tokens
+    return merged(words, _timed)
+
+
+def _timed(words: Sequence[Token], at: int) -> tuple[int, Token]:
+    seconds, taken = _clocked(words, at) or _duration(words, at)
+    return taken, joint(DURATION, str(seconds), DURATION, words[at : at + (taken or 1)])
 
 
 def _clocked(words: Sequence[Token], at: int) -> tuple[int, int] | None:

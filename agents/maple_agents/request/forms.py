@@ -124,7 +124,9 @@ def pasted(text: str) -> list[tuple[int, int]]:
     """Return the characters of pasted lines (directives, commands of a scheduler, quoted mail): older than the rest."""
     spans = [match.span() for match in _PASTED.finditer(text)]
     script = any("#" in text[start : start + 3] for start, _ in spans)  # what is quoted beside one is what is new
-    return [span for span in spans if text[slice(*span)].lstrip()[0] != ">"] if script else spans
+    if not script:
+        return spans if _PASTED.sub("", text).strip() else []  # a request in one such line is no older than itself
+    return [span for span in spans if text[slice(*span)].lstrip()[0] != ">"]
 
 
 def disowned(text: str) -> list[tuple[int, int]]:
@@ -162,7 +164,7 @@ _SHORT = (
     ("ranks_per_node", SAID, re.compile(
         r"(?i)(?<![\w-])(?:[tpr]pn|(?:ranks?|tasks?|procs?|processes)(?:/|[ -]per[ -])node)[ \t]?(?:=|:)?[ \t]?"
         r"(?P<n>\d{1,3})(?![\w.:])|(?<![\w.:/-])(?P<m>\d{1,3})[ \t]?"
-        r"(?:[tr]pn|(?:[trp]|ranks?|tasks?|procs?|processes)/n)\b")),
+        r"(?:[tr]pn|(?:[trp]|ranks?|tasks?|procs?|processes)/n(?:odes?)?)\b")),
     ("gpus_per_node", SAID, re.compile(
         r"(?i)(?<![\w-])gpn[ \t]?=?[ \t]?(?P<n>\d{1,2})(?!\w)|(?<![\w.:/-])(?P<m>\d{1,2})[ \t]?gpn\b")),
     ("cpus_per_task", SAID, re.compile(

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from ..base.secrets.masking import masked
 from ..base.secrets.names import is_secret
-from .language.lexemes import NAMED, WEAK, Reading
+from .language.lexemes import NAMED, OPTION, WEAK, Reading
 from .language.vocabulary import listed, texts
 from .language.words import NUMERALS, number, spelt
 
@@ -53,7 +53,9 @@ _MEMORY = (
 _PER_PART = _compiled(r"(?i)[ \t]*(?:per|/|each|for each|a)[ \t]*(?:cpu|core|gpu|card|task|process|rank)")
 _OF_VIDEO = _compiled(r"(?i)\b(?:gpu|video|v|device|card)[ -]?$")
 _CORES = r"(?:(?:physical|cpu|host)[ -])?(?:cpus?|cores?|cpu[ -]cores?|threads)"
-_PER_TASK = r"[ \t]*(?:per|/|a|for each|each|for every|pro|par|por)[ \t]*(?:mpi )?(?:task|process|proc|rank|worker|gpu)"
+_PER_TASK = (
+    r"[ \t]*(?:per|by|/|a|for each|each|for every|pro|par|por)[ \t]*(?:mpi )?(?:task|process|proc|rank|worker|gpu)"
+)
 _NUMBER = r"(?<![\w.:-])(?P<n>\d{1,4}|%s)" % "|".join(word for word in NUMERALS if word not in ("zero", "dozen"))
 _CPUS = (
     _compiled(
@@ -79,7 +81,7 @@ _OUTPUT = _compiled(
 _LOG_FORM = _compiled(r"[^\s]*(?:%[jJxAaN]|\.(?:out|log|txt|err|o))[\w.%]*$")
 _VARIABLE = _compiled(
     r"(?<![\w$/.-])(?P<name>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|(?<=export[ ])[A-Za-z_]\w*)=(?P<value>\"[^\"\n]*\""
-    r"|'[^'\n]*'|[^\s;，]*[^\s;，,.)!?])"
+    r"|'[^'\n]*'|(?P<shell>[^\s;，]*(?:\$\([^\n]*?\)+|`[^`\n]*`))|[^\s;，]*[^\s;，,.)!?])"
 )
 _VARIABLE_TO = _compiled(
     r"(?<![\w$/.-])(?P<name>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)[ \t]+(?:(?:must |should |has to )?(?:be )?(?:set )?to"
@@ -234,7 +236,8 @@ def _variables(text: str) -> Iterator[Reading]:
             start = match.start()
             export = _EXPORT.search(text[:start])
             start = export.start() if export else start
-            yield Reading("variables", "%s=%s" % (name, value), start, match.end())
+            shell = match.groupdict().get("shell")  # what a command prints is no value that anybody said
+            yield Reading(OPTION if shell else "variables", "%s=%s" % (name, value), start, match.end())
 
 
 def _dependency(text: str) -> Iterator[Reading]:

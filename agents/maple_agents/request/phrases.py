@@ -13,7 +13,7 @@ from maple_submit_filter.host import places
 
 from .language.lexemes import SAID, WEAK, WISH, Reading
 from .language.vocabulary import listed, pattern, table, texts
-from .language.words import NAME, NUMBER, NUMERALS, SIGN, WORD, Token
+from .language.words import NAME, NUMBER, NUMERALS, SIGN, WORD, Token, joint, merged
 
 _WORDS = texts("phrases")
 _WINDOW = 10
@@ -98,24 +98,18 @@ def _parts(kind: str) -> Iterator[tuple[str, dict]]:  # type: ignore[type-arg]
 
 def replaced(words: Sequence[Token], text: str) -> tuple[list[Token], list[Reading]]:
     """Return the words with every known name as one word (`MODEL`, `GPU` ...), and the readings. *text* as written."""
-    tokens: list[Token] = []
     readings: list[Reading] = []
-    at = 0
-    while at < len(words):
-        taken, phrase = _longest(words, at, text)
-        if not taken:
-            tokens.append(words[at])
-            at += 1
-            continue
-        first, last = words[at], words[at + taken - 1]
+
+    def taken(words: Sequence[Token], at: int) -> tuple[int, Token]:
+        many, phrase = _longest(words, at, text)
+        run = words[at : at + (many or 1)]
+        written = text[run[0].start : run[-1].end]
         if phrase.name != "":
-            value = _of_gpu(text[first.start : last.end]) if phrase.name == "gpu" else phrase.value
-            readings.append(Reading(phrase.name, value, first.start, last.end, phrase.strength))
-        tokens.append(
-            Token(NAME, text[first.start : last.end], phrase.name.upper(), first.start, last.end, first.glued)
-        )
-        at += taken
-    return tokens, readings
+            value = _of_gpu(written) if phrase.name == "gpu" else phrase.value
+            readings.append(Reading(phrase.name, value, run[0].start, run[-1].end, phrase.strength))
+        return many, joint(NAME, written, phrase.name.upper(), run)
+
+    return merged(words, taken), readings
 
 
 def is_gpu(name: str) -> bool:

@@ -46,11 +46,8 @@ def read(line: Line, text: str) -> Iterator[Reading]:
     ):
         word = line.words[match.first]
         key = "qos" if word.lex == "quality" else word.lex
-        if key in ("books", "paid", "funded"):
-            yield from _paid(line, text, match.last)
-            continue
-        if key in ("charge", "bill", "budget"):
-            yield from _charged(line, text, match.first)
+        if key not in _SLOTS:
+            yield from _charged(line, text, match.last, key != "budget")
             continue
         used = match.first > 0 and line.words[match.first - 1].lex in _USES
         behind = _behind(line, text, match.last, key, used)
@@ -169,8 +166,9 @@ def _ahead(line: Line, at: int, slot: str, key: str, text: str) -> Reading | Non
     if at == 0:
         return None
     word = line.words[at - 1]
-    if word.lex in ("'", '"', "`") and at > 2:
-        word = line.words[at - 2]
+    is_said = at > 2 and line.words[at - 2].lex == "is" and word.lex in ("the", "my", "our")  # "X is the project"
+    if is_said or word.lex in ("'", '"', "`") and at > 2:
+        word = line.words[at - 3 if is_said else at - 2]
     value = text[word.start : word.end]
     no_name = (
         value.lower() in _COMMON_BEFORE
@@ -185,7 +183,7 @@ def _ahead(line: Line, at: int, slot: str, key: str, text: str) -> Reading | Non
         whole, start = _dashed(text, word)
         code = re.search(r"\d", whole) and re.search(r"[A-Za-z]", whole) and (word.kind == NAME or whole != value)
         camel = re.search(r"[a-z][A-Z]|[A-Z]{2}[a-z]", whole)
-        mixed = code or camel or key == "account" and whole.count("-") > 1
+        mixed = code or camel or key == "account" and whole.count("-") > 1 or is_said and re.search("_|[A-Z]", whole)
         return Reading(slot, whole, start, line.words[at].end) if mixed else None
     if word.kind in ("number", "DUR", "clock") or word.lex in ("SIZE", "MODEL", "PARADIGM", "DUR", "§"):
         return None
@@ -207,15 +205,6 @@ def _dashed(text: str, word: Token) -> tuple[str, int]:
     )
 
 
-def _paid(line: Line, text: str, at: int) -> Iterator[Reading]:
-    """Yield the account of "on the books of m1234", "paid by m1234"."""
-    match = re.compile(r"[ \t]+(?:(?:the|my|our|account|project|allocation)[ \t]+){0,2}(?P<value>[\w][\w.-]*\w)").match(
-        text, line.words[at].end
-    )
-    if match and _is_code(match.group("value"), text, match.end()):
-        yield Reading("account", match.group("value"), match.start("value"), match.end("value"))
-
-
 def _is_code(value: str, text: str, end: int) -> bool:
     """Tell whether a word right behind "charge" is whom to charge: by its shape, or because the clause ends with it."""
     if value.lower() in _STOP or value.lower() in _COMMON_BEFORE or value.lower() in ("against", "us", "back", "up"):
@@ -223,11 +212,16 @@ def _is_code(value: str, text: str, end: int) -> bool:
     return bool(re.search(r"\d|[A-Za-z][_-][A-Za-z]", value) or re.match(r"\s*(?:$|[,;.)\n])", text[end : end + 10]))
 
 
-def _charged(line: Line, text: str, at: int) -> Iterator[Reading]:
-    """Yield the account of "charge it to abc", "billed against m1234", "charge m1234"."""
-    direct = re.compile(r"[ \t]+[\"'`]?(?P<value>[\w][\w.-]*\w)[\"'`]?").match(text, line.words[at].end)
-    if direct and line.words[at].lex != "budget" and _is_code(direct.group("value"), text, direct.end()):
-        yield Reading("account", direct.group("value"), line.words[at].start, direct.end("value"))
+_PAYER = re.compile(
+    r"[ \t]+(?:(?:the|my|our|account|project|allocation)[ \t]+){0,2}[\"'`]?(?P<value>[\w][\w.-]*\w)[\"'`]?"
+)
+
+
+def _charged(line: Line, text: str, at: int, direct: bool) -> Iterator[Reading]:
+    """Yield the account of "charge it to abc", and *direct*ly behind it, "paid by m1234"."""
+    own = _PAYER.match(text, line.words[at].end)
+    if own and direct and _is_code(own.group("value"), text, own.end("value")):
+        yield Reading("account", own.group("value"), line.words[at].start, own.end("value"))
         return
     match = re.compile(
         r"(?:[ \t]+(?:%s)){0,8}?[ \t]+(?:to|against|under|on|from|account|project|allocation)(?:[ "

@@ -17,29 +17,14 @@ class Late:
     """A pattern without regard to case. *needs*: pieces in lower case; where none of them stands it matches nowhere."""
 
     def __init__(self, pattern: str, *needs: str) -> None:
-        self._pattern = pattern
-        self._needs = needs
-        self._compiled: re.Pattern[str] | None = None
+        self._pattern, self._needs = pattern, needs
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """Yield the matches in *text*, from left to right."""
         low = text.lower()
-        if self._needs and not any(piece in low for piece in self._needs):
-            return iter(())
-        return self._ready().finditer(text)
-
-    def match(self, text: str, at: int = 0) -> re.Match[str] | None:
-        """Return the match that begins at a character of *text*."""
-        return self._ready().match(text, at)
-
-    def search(self, text: str) -> re.Match[str] | None:
-        """Return the first match in *text*."""
-        return self._ready().search(text)
-
-    def _ready(self) -> re.Pattern[str]:
-        if self._compiled is None:
-            self._compiled = re.compile(self._pattern, re.IGNORECASE)
-        return self._compiled
+        return (
+            re.finditer(self._pattern, text, re.IGNORECASE) if any(piece in low for piece in self._needs) else iter(())
+        )
 
 
 _WORDS = texts("surroundings")
@@ -190,8 +175,11 @@ def _images(text: str) -> Iterator[Reading]:
 
 def _environments(text: str) -> Iterator[Reading]:
     """Yield environments as the line that brings them: `conda activate X`, `source X/bin/activate`, `module load X`."""
+    at_paths = list(_environments_at(text))
     for pattern in (_CONDA, _CONDA_AHEAD, _ENV_NAMED):
         for match in pattern.finditer(text):
+            if any(each.start < match.end() and match.start() < each.end for each in at_paths):
+                continue  # "the conda env at /work/x" is no "at"
             name = next(group for group in match.groups() if group)
             keyed = pattern is _ENV_NAMED and match.group("keyed")
             if (
@@ -209,7 +197,6 @@ def _environments(text: str) -> Iterator[Reading]:
             ):
                 continue
             yield Reading("environment", "conda activate " + name, match.start(), match.end())
-    at_paths = list(_environments_at(text))
     yield from at_paths
     for match in _VENV.finditer(text):
         if any(reading.start <= match.start("path") < reading.end for reading in at_paths):

@@ -77,10 +77,9 @@ class Asked(NamedTuple):
     `templates/words/phrases.toml`, and `RANK_A_GPU`. *rest*: the words that were not understood. *ranks*: of the whole
     job, where they were said.
     *gpu_kinds*: the node kinds of the site that fit the GPU said, where they are several (`resolve`).
-    *gpus_open*: nobody said whether the GPUs are a node's or the job's. *names*: words that may be names of the site.
-    *came_from*: the cluster that something is carried from. *left*: the words that no reading used. *doubts*: slots
-    that are spoken of and have no one value ("4 nodes", "2 nodes"; "I don't know how long"): each is asked for.
-    *doubted*: each of several values of such a slot.
+    *gpus_open*: nobody said whether the GPUs are a node's or the job's. *left*: the words that
+    no reading used. *doubts*: slots that are spoken of and have no one value ("4 nodes", "2 nodes"; "I don't know how
+    long"): each is asked for. *doubted*: each of several values of such a slot.
     """
 
     slots: Slots
@@ -90,8 +89,6 @@ class Asked(NamedTuple):
     ranks: int | None = None
     gpu_kinds: tuple[str, ...] = ()
     gpus_open: bool = False
-    names: tuple[tuple[str, int, int], ...] = ()
-    came_from: str = ""
     left: tuple[Left, ...] = ()
     doubts: tuple[Missing, ...] = ()
     doubted: tuple[Slot, ...] = ()
@@ -208,27 +205,22 @@ def _is_told(left: Left) -> bool:
 
 def is_account(word: str, site: Site) -> bool:
     """Tell whether a word has the shape of the accounts there."""
-    shapes = next((file.account_shapes for file in of_files() if file.id == site.id), ())
-    return any(re.fullmatch(shape, word, re.IGNORECASE) for shape in shapes)
+    return site.id in _accounts_of(word)
 
 
-def has_shapes(site: Site) -> bool:
-    """Tell whether it is known what accounts look like there."""
-    return any(file.id == site.id and file.account_shapes for file in of_files())
+def _accounts_of(word: str) -> list[str]:
+    """Return the clusters whose accounts have the shape of a word."""
+    return [file.id for file in of_files() if any(re.fullmatch(each, word, re.I) for each in file.account_shapes)]
 
 
 def may_be_account(word: str, site: Site) -> bool:
     """Tell whether a word may be an account there, as far as the forms of its accounts are known."""
-    return is_account(word, site) or not has_shapes(site)
+    return is_account(word, site) or not any(file.id == site.id and file.account_shapes for file in of_files())
 
 
 def whose_account(word: str, site: Site) -> str:
     """Return the one other cluster that alone has accounts of that shape, "" where there is none, or several."""
-    if may_be_account(word, site):
-        return ""
-    others = [
-        file.id for file in of_files() if any(re.fullmatch(shape, word, re.IGNORECASE) for shape in file.account_shapes)
-    ]
+    others = [] if may_be_account(word, site) else _accounts_of(word)
     return others[0] if len(others) == 1 else ""
 
 

@@ -414,7 +414,7 @@ def _elided(line: Line, readings: Sequence[Reading], aside: Sequence[bool]) -> I
     lengths = (word for word in line.words if word.lex == "DUR" and word.text.isdigit())  # "took 14 hours"
     counts += [Reading("walltime", clock(int(word.text)), word.start, word.end) for word in lengths]
     counts.sort(key=lambda reading: reading.end)
-    for match in (*line.find(_AGAIN), *line.find(_OF_THEM)):
+    for match in line.find(_AGAIN):
         first, last = line.group(match, "n")
         word = line.words[last]
         before = [reading for reading in counts if reading.end <= word.start and _place(line, reading)[1] >= first - 12]
@@ -423,19 +423,12 @@ def _elided(line: Line, readings: Sequence[Reading], aside: Sequence[bool]) -> I
         like = before[-1]
         value = int(word.lex)
         if like.name == "walltime":
-            unit = next(
-                (
-                    seconds
-                    for name, seconds in _UNIT_SECONDS
-                    if re.search(r"(?:\d\s*-?|[a-z] )%s" % name, line.written[like.start : like.end].lower())
-                ),
-                0,
-            )
-            if unit:
+            said = line.written[like.start : like.end].lower()
+            units = (each for name, each in _UNIT_SECONDS if re.search(r"(?:\d\s*-?|[a-z] )%s" % name, said))
+            if unit := next(units, 0):
                 yield Reading("walltime", clock(value * unit), word.start, word.end, max(like.strength, WEAK))
         elif value:
-            name = GPUS if "of" in match.match.group().split() and like.name == "gpus_per_node" else like.name
-            yield Reading(name, value, word.start, word.end, like.strength)
+            yield Reading(like.name, value, word.start, word.end, like.strength)
 
 
 def _launcher_of_library(chosen: dict[str, Reading], meant: Sequence[Reading]) -> None:

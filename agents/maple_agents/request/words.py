@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from maple_submit_filter.launchers.registry import AGENTS
 
@@ -26,17 +26,16 @@ from . import (
     surroundings,
 )
 from .language import languages
-from .language.lexemes import FROM, GPUS, RANKS, WISH, Line, Reading, counted, flowing
-from .language.words import Token, plain, tokens
+from .language.lexemes import GPUS, RANKS, WEAK, WISH, Line, Reading, counted, flowing
+from .language.vocabulary import listed, texts
+from .language.words import NUMBER, Token, joint, merged, plain, tokens
 from .site_names import SiteNames
 from .unread import Asked, apart, left
 from .weights import Weighed, weigh, without_clash
 
 if TYPE_CHECKING:
     from ..templates.cluster import Cluster
-from .language.lexemes import WEAK
-from .language.vocabulary import listed, texts
-from .language.words import NAME, NUMBER
+
 
 _WORDS = texts("words")
 RANK_A_GPU = "rank-a-gpu"  # a wish, too: it counts where a program has one process on a node otherwise
@@ -92,9 +91,8 @@ def _written(asked: Asked, english: languages.Translated, text: str) -> Asked:
         start, end = english.span(word.start, word.end)
         near = text[start:end]
         left.append(word._replace(text=text[start:end], start=start, end=end, near=near))
-    names = tuple((word, *english.span(start, end)) for word, start, end in asked.names)
     slots, doubted = Slots(map(own, asked.slots.values())), tuple(map(own, asked.doubted))
-    return asked._replace(slots=slots, left=tuple(left), names=names, doubted=doubted)
+    return asked._replace(slots=slots, left=tuple(left), doubted=doubted)
 
 
 def refusal(text: str) -> str | None:
@@ -186,7 +184,7 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
     wrong = list(weighed.contradictions)
     if bare is not None:
         name = counts.meaning_of_gpus(counted)
-        if name in readings and readings[name].value != bare.value and not _agrees(counted):
+        if name in readings and readings[name].value != bare.value and not counts.agrees(counted):
             wrong.append(
                 "two values for %s: %s and %s; say one" % (name.replace("_", " "), readings[name].value, bare.value)
             )
@@ -198,18 +196,16 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
     _rank_slot(readings, counted)
     _gpu_slot(readings)
     slots = Slots(_slot(reading, text) for reading in readings.values() if reading.name in NAMES)
-    unread = leftover(line, spans)
+    unread = left(line, spans)
     return Asked(
         slots,
         tuple(dict.fromkeys(wrong)),
         weighed.wishes | ({RANK_A_GPU} if _RANK_A_GPU.search(text) else set()),
-        unread.text,
+        " ".join(word.text for word in unread if word.lex not in _FILLERS and len(word.text) > 1),
         ranks=counted.ranks,
         gpus_open=bare is not None and bool(counted.nodes and counted.nodes > 1),
-        names=unread.names,
-        came_from=str(readings[FROM].value) if FROM in readings else "",
         left=(
-            *left(line, spans),
+            *unread,
             *(apart(reading.start, reading.end, text) for reading in (*weighed.arguments, *dropped)),
             *(
                 apart(reading.start, reading.end, text, aside=True) for reading in (*weighed.outdone, *shell, *clashing)
@@ -245,15 +241,6 @@ def _of_agents(readings: dict[str, Reading], counted: counts.Counts) -> tuple[co
     return counted, ()
 
 
-def _agrees(counted: counts.Counts) -> bool:
-    """Tell whether a bare number of GPUs only repeats what the others say."""
-    return counted.gpus in (
-        counted.gpus_per_node,
-        counted.gpus_total,
-        (counted.gpus_per_node or 0) * (counted.nodes or 1),
-    )
-
-
 def _rank_slot(readings: dict[str, Reading], counted: counts.Counts) -> None:
     """Ranks of the whole job and a number of nodes say how many a node has."""
     if counted.ranks and counted.nodes and "ranks_per_node" not in readings and counted.ranks % counted.nodes == 0:
@@ -284,23 +271,6 @@ def _slot(reading: Reading, text: str) -> Slot:
 _FILLERS = listed(_WORDS["fillers"])
 
 
-class Leftover(NamedTuple):
-    """The words that are left, and which of them look like names, each with its characters."""
-
-    text: str
-    names: tuple[tuple[str, int, int], ...]
-
-
-def leftover(line: Line, spans: Sequence[tuple[int, int]]) -> Leftover:
-    """Return the words of the line that stand in none of *spans*, without those that say nothing by themselves."""
-    covered = bytearray(len(line.written) + 1)
-    for start, end in spans:
-        covered[start:end] = b"\1" * (end - start)
-    left = [word for word in line.words if not covered[word.start] and word.lex not in _FILLERS and len(word.text) > 1]
-    names = tuple((line.written[word.start : word.end], word.start, word.end) for word in left if word.kind == NAME)
-    return Leftover(" ".join(line.written[word.start : word.end] for word in left), names)
-
-
 # Amounts of memory: "80 GB" is no count of anything, and beside a GPU it says which one.
 
 MEMORY = "gpu_memory"
@@ -311,20 +281,15 @@ _OF_GPU = frozenset(("gpu", "GPU", "hbm", "vram", "card"))
 
 def sized(words: Sequence[Token]) -> tuple[list[Token], list[Reading]]:
     """Return the words with every amount as one word `SIZE`, and the amounts that say which GPU is wanted."""
-    tokens: list[Token] = []
-    at = 0
-    while at < len(words):
-        taken = _taken(words, at)
-        if taken:
-            last = words[at + taken - 1]
-            of_node = at + taken < len(words) and words[at + taken].lex == "node"
-            lex = "SIZE" if not of_node or words[at].lex in _SIZES else "AMOUNT"  # "a 13 GB node" names no kind of GPU
-            tokens.append(Token("size", words[at].lex, lex, words[at].start, last.end, words[at].glued))
-            at += taken
-        else:
-            tokens.append(words[at])
-            at += 1
+    tokens = merged(words, _sized)
     return tokens, [reading for at, word in enumerate(tokens) if word.lex == "SIZE" for reading in _of_gpu(tokens, at)]
+
+
+def _sized(words: Sequence[Token], at: int) -> tuple[int, Token]:
+    taken = _taken(words, at)
+    of_node = at + taken < len(words) and words[at + taken].lex == "node"
+    lex = "SIZE" if not of_node or words[at].lex in _SIZES else "AMOUNT"  # "a 13 GB node" names no kind of GPU
+    return taken, joint("size", words[at].lex, lex, words[at : at + (taken or 1)])
 
 
 def _taken(words: Sequence[Token], at: int) -> int:

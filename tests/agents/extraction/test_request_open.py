@@ -72,3 +72,37 @@ def test_debug_is_the_queue_of_that_name_where_there_is_one():
     said = slots(nodes=2, program="a.py", walltime="00:30:00", account="p", filesystems="flare")
     plan = decide_plan(said, cluster("alcf-aurora"), frozenset({"debug"}))
     assert plan.place.name == "debug"
+
+
+@pytest.mark.parametrize("text", ["1, perhaps 3 nodes", "3 nodes, maybe 5", "2 or even 4 nodes", "6 GPUs, possibly 8"])
+def test_a_number_that_is_hedged_by_another_is_none(text):
+    """Neither is taken."""
+    asked = read("train.py on %s, 2 hours" % text)
+    assert asked.contradictions and not {"nodes", "gpus_total", "gpus_per_node"} & {*asked.slots}
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("4 ranks/node 3 h", "ranks_per_node", 4), ("8 procs/node, 2h", "ranks_per_node", 8),
+        ("7 core by process", "cpus_per_task", 7), ("4 gpus by node", "gpus_per_node", 4),
+        ("conda env at /work/x/env", "environment", "conda activate /work/x/env"),
+        ("ds.json goes in with --config", "program", "train.py --config ds.json"),
+        ("pass conf/a.yaml via --cfg", "program", "train.py --cfg conf/a.yaml"),
+    ],
+)  # fmt: skip
+def test_the_words_around_a_value_say_whose_it_is(text, name, value):
+    """A unit before it and one behind it, "by" for "per", a path for a name, a file before its option."""
+    assert read("train.py, 2 nodes, %s" % text).slots[name].value == value
+
+
+def test_a_request_in_one_line_that_begins_with_a_launcher_is_no_older_than_itself():
+    """Its arguments said apart are the program's."""
+    asked = read("torchrun train.py, with --seed 3, on 2 nodes for 2 hours")
+    assert asked.slots["program"].value == "train.py --seed 3" and not asked.rest
+
+
+def test_what_a_command_of_a_pasted_line_prints_is_told_and_no_value():
+    """It is no plain word, and the script has its own."""
+    asked = read("export MASTER_ADDR=$(hostname)\nexport N=$((2 * $M))\ntrain.py on 2 nodes")
+    assert "variables" not in asked.slots and "MASTER_ADDR=$(hostname)" in " ".join(each.text for each in asked.left)

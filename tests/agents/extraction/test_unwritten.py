@@ -59,3 +59,25 @@ def test_values_in_another_form_are_there():
     """File systems in another order, variables as export, a path from here."""
     script = "#PBS -l filesystems=eagle:home\nexport A_B=1\npython ./x_1.py --lr_b 1e-4\n"
     assert not list(unwritten.unwritten("home:eagle, A_B=1, x_1.py lr_b=1e-4", [script], ()))
+
+
+@pytest.mark.parametrize(
+    ("words", "values", "lost"),
+    [
+        ("2 nodes, 4 nodes first", {"nodes": 2}, ["4 nodes"]), ("over 33 files", {"nodes": 2}, ["33"]),
+        ("1 day 6 hours on 2 nodes", {"nodes": 2}, []),
+        ("2 nodes, 8 GPUs in all", {"nodes": 2, "gpus_per_node": 4}, []),
+        ("8 GPU nodes, 2 nodes", {"nodes": 2, "gpus_per_node": 4}, []), ("train_2.py --lr 1e-4 at 0.5, v1.12", {}, []),
+        ("#SBATCH -n 96\nas this", {}, []),
+    ],
+)  # fmt: skip
+def test_a_number_is_in_the_script_or_told(words, values, lost):
+    """Days are hours there and nodes times GPUs a total; what a pasted line says is another's."""
+    held = ["#SBATCH --nodes=2 --gpus-per-node=4 --time=30:00:00\n", ""]
+    assert [one.text for one in unwritten.uncounted(words, held, values, ())] == lost
+
+
+def test_a_number_with_a_unit_stops_where_its_slot_was_assumed():
+    """Nobody read it, so what was assumed is no guess to take."""
+    lost = list(unwritten.uncounted("make it 3 nodes", ["--nodes=1", ""], {"nodes": 1}, ["nodes"]))
+    assert [(one.slot, one.value, one.stops) for one in lost] == [("nodes", "3", True)]

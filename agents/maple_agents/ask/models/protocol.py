@@ -18,6 +18,11 @@ Schema = Mapping[str, Any]  # JSON Schema, draft 2020-12
 _MOST_SHOWN = 300  # characters of a reason: it may come from a server
 
 
+def of_object(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object that has all of *properties* and no other, as strict servers demand."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
 class Message(NamedTuple):
     """One turn of what is said to the model. *text* is data, whatever stands in it."""
 

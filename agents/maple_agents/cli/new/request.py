@@ -213,8 +213,20 @@ _PLACES = ("partition", "queue", "qos")
 
 def heard(asked: Wanted) -> Wanted:
     """Return *asked* once the second reader was heard on what the grammar passed over, and the size missed."""
-    asked = _by_tagger(asked)
+    asked = _by_tagger(_by_shape(asked))
     return _accounted(asked._replace(doubts=(*asked.doubts, *_size_unsaid(asked))))
+
+
+def _by_shape(asked: Wanted) -> Wanted:
+    """Return *asked* with the one of several accounts that has the form of this site's; the others are told."""
+    from maple_agents.request.unread import is_account
+
+    several = [slot for slot in asked.doubted if slot.name == "account"]
+    own = [slot for slot in several if is_account(str(slot.value), asked.cluster.site)]
+    if len({slot.value for slot in own}) != 1:
+        return asked
+    others = tuple(Unread(slot.origin.where) for slot in several if slot not in own)
+    return asked._replace(slots=asked.slots.with_more(own[-1:]), unread=(*asked.unread, *_shown(asked.text, others)))
 
 
 def _accounted(asked: Wanted) -> Wanted:
@@ -237,10 +249,13 @@ def held_against(asked: Wanted, script: bytes, assumed: "Sequence[Assumed]", adv
     from maple_agents.request.gate.unwritten import uncounted, unwritten
 
     values = [*(str(slot.value) for slot in asked.slots.values()), *(str(each.value) for each in assumed)]
-    held = (script.decode("utf-8", "replace"), *values, *advice, *(word.text for word in asked.unread))
+    told = " ".join(word.text for word in asked.unread)
+    held = (script.decode("utf-8", "replace"), *values, *advice, told)
+    sizes: dict[str, int] = {each.slot: each.value for each in assumed if isinstance(each.value, int)}
+    sizes.update({slot.name: slot.value for slot in asked.slots.values() if isinstance(slot.value, int)})
     lost = (
         *unwritten(asked.text, held, tuple(asked.slots)),
-        *uncounted(asked.text, assumed),
+        *uncounted(asked.text, held, sizes, [each.slot for each in assumed]),
         *_elsewhere(asked, assumed),
     )
     return asked._replace(unread=(*asked.unread, *_shown(asked.text, lost))) if lost else asked

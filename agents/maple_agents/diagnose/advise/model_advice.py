@@ -16,7 +16,7 @@ from typing import Any
 from maple_submit_filter.answer.decision import Decision
 from maple_submit_filter.answer.report import printable
 
-from ...ask.models.protocol import Limit, Message, Model, ModelError, Schema, mismatch
+from ...ask.models.protocol import Limit, Message, Model, ModelError, Schema, mismatch, of_object
 from ...base.secrets.masking import masked
 from ...templates.knowledge.entries import CLASSES, Entry
 from ..fix import cures
@@ -257,12 +257,12 @@ def schema(candidates: Sequence[Candidate], lines: Shown) -> Schema:
     """Return the shape of the answer: every choice is out of a closed list."""
     names = [candidate.name for candidate in candidates]
     fixes = [NO_FIX, *(name for candidate in candidates for name, _ in candidate.fixes)]
-    quote = _object({
+    quote = of_object({
         "file": _one_of(list(lines.files) or ["f1"]),
         "line": {"type": "integer", "minimum": 0, "maximum": 2**53},
         "text": {"type": "string", "minLength": QUOTE[0], "maxLength": QUOTE[1]},
     })  # fmt: skip
-    return _object({
+    return of_object({
         "causes": {"type": "array", "maxItems": len(names), "items": _one_of(names or [""])},
         "class": _one_of(list(CLASSES_ASKED)),
         "fix": _one_of(fixes),
@@ -305,9 +305,3 @@ def _candidate(candidate: Candidate) -> list[str]:
 
 def _one_of(words: list[str]) -> dict[str, Any]:
     return {"type": "string", "enum": words}
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False,
-    }  # fmt: skip

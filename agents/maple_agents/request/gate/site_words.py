@@ -208,12 +208,17 @@ def _is_apart(match: re.Match[str], text: str) -> bool:
 _OTHERS = re.compile(r"(?i)\b(?:job|name|named|called|model|run|env|conda|module|user|login|--?[\w-]+)[ \t:=]*\Z")
 
 
+def _touching(match: re.Match[str], left: Sequence[Left]) -> list[Left]:
+    """Return what was left over of a word, or of a longer piece that it is in: "the account abc123" of an aside."""
+    return [word for word in left if word.start < match.end() and match.start() < word.end]
+
+
 def _accounts(text: str, left: Sequence[Left], site: Site) -> list[Slot]:
     """Return what has the shape of an account there: of several, those that no key word of something else leads to.
 
     One that stands beside an earlier job is the account too, where there is no other.
     """
-    words = [(match, left_at(match, left)) for match in _WORD.finditer(text) if len(match[0]) <= _MOST]
+    words = [(match, _touching(match, left)) for match in _WORD.finditer(text) if len(match[0]) <= _MOST]
     words = [(match, rest) for match, rest in words if rest and not any(each.denied for each in rest)]
     shaped = [(match, rest) for match, rest in words if is_account(_bare(match), site) and not _is_choice(match, text)]
     now = [match for match, rest in shaped if not any(each.aside for each in rest)] or [match for match, _ in shaped]

@@ -7,10 +7,10 @@ form of one (a file, a path, an address, NAME=value, a word with `_`) or stands 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from ...base.slots import Assumed, Unread
-from ..forms import pasted
+from ...base.slots import Unread
+from ..forms import pasted, plain_form
 from ..language.vocabulary import listed, table, texts
 
 _WORDS = texts("unwritten")
@@ -24,6 +24,7 @@ _LABEL = re.compile(
 _OUTPUT = re.compile(
     r"(?i)(?<![\w.-])(?P<label>out|output|logs?)[ \t]+(?:in |to )?(?P<name>[\w~$.-]*/(?:[\w.%-]+/)*)(?!\w)"
 )
+_UNITS = table(_WORDS["units"])
 _ENDING = re.compile(r"(?i)[\w$~./{}*?+%%=@-]*[\w*}]\.(?:%s)\Z" % "|".join(sorted(listed(_WORDS["endings"]))))
 _FORMS = (
     re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+\Z"),
@@ -52,17 +53,31 @@ def unwritten(text: str, held: Sequence[str], known: Collection[str]) -> Iterato
         seen.add(name.lower())
 
 
-_NODES = re.compile(r"(?i)(?<![\w.:-])(?P<n>[1-9]\d{0,3})[ \t-]?nodes?(?!\w)")
+_COUNTED = re.compile(
+    r"(?i)(?<![\w.,:/=$%%#+-])(?P<n>\d{1,7})(?:[ \t-]?(?P<unit>%s))?(?![\w:/=%%-]|[.,]\d)(?![ \t]node)"
+    % "|".join(sorted(_UNITS, key=len, reverse=True))
+)
 
 
-def uncounted(text: str, assumed: Sequence[Assumed]) -> Iterator[Unread]:
-    """Yield the number of nodes that *text* writes where another one was assumed, because none was read."""
-    taken = {each.value for each in assumed if each.slot == "nodes"}
-    old = pasted(text)
-    for match in _NODES.finditer(text):
-        is_old = any(start <= match.start() < end for start, end in old)
-        if taken and int(match["n"]) not in taken and not is_old:
-            yield Unread(match[0], "nodes", match["n"], stops=True)
+def uncounted(text: str, held: Sequence[str], sizes: Mapping[str, int], assumed: Collection[str]) -> Iterator[Unread]:
+    """Yield each number of *text* that stands nowhere in *held*, or whose unit has another number there.
+
+    *sizes*: what the script has of each slot. *assumed*: the slots of which the words gave no value: what was written
+    with their unit was not read, and stops.
+    """
+    own = plain_form(text)
+    old, there = pasted(own), {*map(int, re.findall(r"\d+", "\n".join(held))), *sizes.values()}
+    nodes = sizes.get("nodes", 1)
+    there |= {nodes * each for each in sizes.values()}
+    for hours, minutes in re.findall(r"(\d{2,3}):(\d\d):\d\d", "\n".join(held)):
+        there |= {int(hours) % 24, int(hours) // 24, int(hours) * 60 + int(minutes)}
+    for match in _COUNTED.finditer(own):
+        number, slot = int(match["n"]), _UNITS.get((match["unit"] or "").lower(), "")
+        fits = number == nodes if slot == "nodes" else number in there
+        told = re.search(r"(?<![\w.])%d(?![\w.])" % number, held[-1]) if held else None
+        if not fits and told is None and not any(start <= match.start() < end for start, end in old):
+            stops = slot in assumed
+            yield Unread(match[0], slot if stops else "", match["n"] if stops else "", stops)
 
 
 def _names(text: str) -> Iterator[tuple[str, str]]:

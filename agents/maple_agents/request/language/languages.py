@@ -18,7 +18,6 @@ from .vocabulary import listed, pattern, table, texts
 MOST = 8_000  # characters; a request is a few sentences
 _FREQUENT = texts("languages")
 _ENGLISH = listed(_FREQUENT["English"])
-_FOREIGN = {name: text for name, text in _FREQUENT.items() if name != "English"}
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # written without blanks, or with endings
 _HAN, _COUNTERS = r"(?:[A-Za-z][\w-]*|[\u3040-\u30ff\u3400-\u9fff]+|[\uac00-\ud7af]+)", "개|대|장|枚|台|つ"
 _COUNTED = re.compile(r"(?P<what>%s)[ \t]?(?P<n>\d+)[ \t]?(?:%s)(?:의|씩)?" % (_HAN, _COUNTERS), re.ASCII)
@@ -74,23 +73,10 @@ def unknown(text: str) -> str | None:
 
     Numbers, commands and names of the site are read all the same.
     """
-    if known(text):
-        return None
     letters = [sign for sign in text if sign.isalpha()]
     strange = sum(not _latin(sign) for sign in letters)
-    if letters and strange * 3 > len(letters):
-        return "the request is not in English; requests are read in English"
-    words = _words(text)
-    english = sum(word in _ENGLISH for word in words)
-    name, many = max(((name, _frequent(words, common)) for name, common in _FOREIGN.items()), key=lambda pair: pair[1])
-    if many >= 2 and many > english:
-        return "the request looks like %s; requests are read in English" % name
-    return None
-
-
-def _frequent(words: list[str], common: str) -> int:
-    foreign = listed(common) - {"a", "i", "o", "script-fr"} - _ENGLISH
-    return len({word for word in words if word in foreign})
+    is_strange = letters and strange * 3 > len(letters) and not known(text)
+    return "the request is not in English; requests are read in English" if is_strange else None
 
 
 def _latin(sign: str) -> bool:

@@ -5,13 +5,14 @@ What every part of the grammar hands on: a value, where it stands, and how surel
 
 from __future__ import annotations
 
+import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from .words import NUMBER, SIGN, WORD, Token, number
+from .words import NUMBER, SIGN, WORD, Token, joint, merged, number
 
 _UNITS = ("node", "gpu", "hour", "minute", "day", "week", "rank", "task", "gb")
 FAINT, WEAK, SAID, NAMED = 0, 1, 2, 3  # perhaps; by its shape alone; by its words; by its key ("nodes: 4", --nodes=4)
@@ -85,28 +86,15 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def counted(words: Sequence[Token]) -> list[Token]:
     """Return the words with number words as numbers, and "four (4)" as one."""
-    tokens: list[Token] = []
-    at = 0
-    while at < len(words):
-        run = _run(words, at)
-        value = number([word.text for word in run]) if run else None
-        if value is None:
-            tokens.append(words[at])
-            at += 1
-            continue
-        last = words[at + value[1] - 1]
-        tokens.append(Token(NUMBER, str(value[0]), str(value[0]), words[at].start, last.end, words[at].glued))
-        at += value[1]
-    return _without_doubles([_whole(word) for word in tokens])
+    return merged([_whole(word) for word in merged(words, _spelt_out)], _said_twice)
 
 
-def _run(words: Sequence[Token], at: int) -> list[Token]:
-    run: list[Token] = []
-    for word in words[at : at + 8]:
-        if word.kind != WORD:
-            break
-        run.append(word)
-    return run
+def _spelt_out(words: Sequence[Token], at: int) -> tuple[int, Token | None]:
+    run = [*itertools.takewhile(lambda word: word.kind == WORD, words[at : at + 8])]
+    value = number([word.text for word in run]) if run else None
+    if value is None:
+        return 0, None
+    return value[1], joint(NUMBER, str(value[0]), str(value[0]), run[: value[1]])
 
 
 def _whole(word: Token) -> Token:
@@ -118,25 +106,11 @@ def _whole(word: Token) -> Token:
     )
 
 
-def _said_twice(four: Sequence[Token]) -> bool:
-    """Tell whether four words are "4 ( 4 )"."""
-    if len(four) < 4 or four[0].kind != NUMBER or four[2].kind != NUMBER:
-        return False
-    return four[0].lex == four[2].lex and (four[1].text, four[3].text) == ("(", ")")
-
-
-def _without_doubles(words: list[Token]) -> list[Token]:
-    tokens: list[Token] = []
-    at = 0
-    while at < len(words):
-        four = words[at : at + 4]
-        if _said_twice(four):
-            tokens.append(four[0]._replace(end=four[3].end))
-            at += 4
-            continue
-        tokens.append(words[at])
-        at += 1
-    return tokens
+def _said_twice(words: Sequence[Token], at: int) -> tuple[int, Token | None]:
+    """Take "4 ( 4 )" for one number."""
+    four = words[at : at + 4]
+    twice = len(four) == 4 and four[0].kind == four[2].kind == NUMBER and four[0].lex == four[2].lex
+    return (4, four[0]._replace(end=four[3].end)) if twice and four[1].text + four[3].text == "()" else (0, None)
 
 
 def flowing(words: Sequence[Token], text: str) -> list[Token]:

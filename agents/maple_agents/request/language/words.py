@@ -9,7 +9,7 @@ Numbers as people write them: digits, words, dozens.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -70,6 +70,25 @@ class Token(NamedTuple):
     start: int
     end: int
     glued: bool = False
+
+
+Merge = Callable[[Sequence["Token"], int], "tuple[int, Token | None]"]
+
+
+def merged(words: Sequence[Token], taken: Merge) -> list[Token]:
+    """Return *words* with one in place of each run. *taken*: how many from one on, 0 for none, and it."""
+    tokens: list[Token] = []
+    at = 0
+    while at < len(words):
+        many, token = taken(words, at)
+        tokens.append(token if many and token is not None else words[at])
+        at += many or 1
+    return tokens
+
+
+def joint(kind: str, text: str, lex: str, run: Sequence[Token]) -> Token:
+    """Return the word that stands in the place of a *run*."""
+    return Token(kind, text, lex, run[0].start, run[-1].end, run[0].glued)
 
 
 def plain(text: str) -> str:
