@@ -160,7 +160,7 @@ def _keyed(row: re.Match[str]) -> str:
 _SHORT = (
     (GPUS, SAID, re.compile(r"(?<![\w-])(?:n?gpus|G)=(?P<n>\d{1,3})(?![\w.:])")),
     ("cpus_per_node", SAID, re.compile(r"(?<![\w-])ncpus=(?P<n>\d{1,4})(?![\w.:])")),
-    ("nodes", SAID, re.compile(r"(?<![\w-])(?:N|[Ss]elect)[ \t]?=[ \t]?(?P<n>\d{1,5})(?![\w.:])")),
+    ("nodes", SAID, re.compile(r"(?<![\w-])(?:N[ \t]?=|[Ss]elect[ \t]?[=:])[ \t]?(?P<n>\d{1,5})(?![\w.:])")),
     ("ranks_per_node", SAID, re.compile(
         r"(?i)(?<![\w-])(?:[tpr]pn|(?:ranks?|tasks?|procs?|processes)(?:/|[ -]per[ -])node)[ \t]?(?:=|:)?[ \t]?"
         r"(?P<n>\d{1,3})(?![\w.:])|(?<![\w.:/-])(?P<m>\d{1,3})[ \t]?"
@@ -176,8 +176,8 @@ _SHORT = (
         r"(?i)\b(?:give it|with|use|gets?|under) (?:the |a )?name[ \t:]+[\"'`]?(?P<n>[\w.+-]*\w)")),
 )  # fmt: skip
 _NODES_AND_GPUS = re.compile(
-    r"(?i)(?<![\w.-])(?P<nodes>\d{1,4})[ \t]?n[ \t]?[,x/*+ ][ \t]?(?P<gpus>\d{1,2})[ \t]?g(?!\w)(?P<all>[ "
-    r"\t]*(?:in )?(?:total|all)\b)?"
+    r"(?i)(?<![\w.-])(?P<nodes>\d{1,4})[ \t]?n[ \t]?(?:[,x/*+ ][ \t]?(?P<gpus>\d{1,2})[ \t]?g(?!\w)(?P<all>[ "
+    r"\t]*(?:in )?(?:total|all)\b)?|[x*×][ \t]?(?P<each>\d{1,2})(?![\w.]))"
 )
 _CLOCKED = re.compile(
     r"(?<![\w:./-])(?:[A-Za-z]{1,10}[ \t]?[=:][ \t]?)?(?P<clock>(?:\d{1,2}-)?\d{1,3}:\d\d:\d\d)(?![\w:.-])"
@@ -199,9 +199,9 @@ def read(text: str) -> Iterator[Reading]:
         if seconds:
             yield Reading("walltime", clock(seconds), match.start(), match.end(), FAINT)
     for match in _NODES_AND_GPUS.finditer(text):
-        name = "gpus_total" if match.group("all") else GPUS
+        name = "gpus_total" if match.group("all") else "gpus_per_node" if match.group("each") else GPUS
         yield Reading("nodes", int(match.group("nodes")), match.start(), match.end())
-        yield Reading(name, int(match.group("gpus")), match.start(), match.end())
+        yield Reading(name, int(match.group("gpus") or match.group("each")), match.start(), match.end())
     for match in _GRES.finditer(text):
         yield Reading("gpu", match.group("gpu"), match.start(), match.end())
         yield Reading(GPUS, int(match.group("n")), match.start(), match.end())

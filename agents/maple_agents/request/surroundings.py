@@ -43,6 +43,7 @@ _SYSTEMS_AHEAD = Late(
 )
 _LIST_ENDS = re.compile(r"[\"'`\]]*[ \t]*(?:[,.;:!?)\n]|$|and\b|are\b|on\b|please\b|for\b|with\b|in\b)")
 _IS_KEY = re.compile(r"[ \t]*[:=]")
+_NEXT_KEY = re.compile(r",[ \t]*\w+[ \t]*[:=][ \t]")  # "filesystems: home:flare, module: frameworks"
 _NO_SYSTEM = listed(_WORDS["no_system"])
 _SYSTEMS_ALONE = Late(
     r"(?<![\w:/.@-])(?:home(?::[a-z][a-z_]{2,20}){1,3}|[a-z][a-z_]{2,20}(?::[a-z][a-z_]{2,20}){0,2}:home)(?![\w:/@-]|\.\w)",
@@ -143,7 +144,7 @@ def _filesystems(text: str) -> Iterator[Reading]:
         for match in pattern.finditer(text):
             if pattern is _SYSTEMS_AHEAD and any(start < match.end() and match.start() < end for start, end in behind):
                 continue  # "project abc filesystem flare"
-            group = match.group("names")
+            group = _NEXT_KEY.split(match.group("names"))[0]
             ends = _LIST_ENDS.match(text, match.end("names")) and not _IS_KEY.match(text, match.end("names"))
             if pattern is _SYSTEMS and "," in group and not ends:
                 group = group.rpartition(",")[0]  # "home and eagle, charge it to": the list ended at the comma

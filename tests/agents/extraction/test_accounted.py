@@ -163,3 +163,16 @@ def test_the_programs_own_arguments_say_the_paradigm(arguments, paradigm, tmp_pa
 def test_what_stands_before_an_item_that_was_read_is_read(behind, tmp_path):
     """The sign in place of an item never joins the word before it: the hours are hours."""
     assert answered(REST % ("48 hours, " + behind), str(tmp_path))["slots"].get("walltime") == "48:00:00"
+
+
+@pytest.mark.parametrize(("names", "asked"), [("home:flaer", True), ("home:flare", False)])
+def test_a_file_system_that_is_none_there_is_asked_about(names, asked, tmp_path):
+    """A slip of the fingers, or the next words of the line."""
+    words = "debug queue, 1 node, 15 min, project AccelTwin, filesystems %s, DDP with mpiexec, train.py" % names
+    assert ("filesystems" in answered(words, str(tmp_path), "alcf-aurora")["missing"]) == asked
+
+
+def test_of_two_names_the_account_is_the_one_of_this_site(tmp_path):
+    """ "allocation approved" names none."""
+    words = "Delta allocation approved. The account is bgkt-delta-gpu. 2 nodes, gpuA100x4, 2 hours, DDP, train.py"
+    assert answered(words, str(tmp_path))["slots"]["account"] == "bgkt-delta-gpu"

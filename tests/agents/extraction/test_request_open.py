@@ -89,6 +89,10 @@ def test_a_number_that_is_hedged_by_another_is_none(text):
         ("conda env at /work/x/env", "environment", "conda activate /work/x/env"),
         ("ds.json goes in with --config", "program", "train.py --config ds.json"),
         ("pass conf/a.yaml via --cfg", "program", "train.py --cfg conf/a.yaml"),
+        ("2N*4 V100", "gpus_per_node", 4), ("select: 2", "nodes", 2), ('job name could be "fog"', "job_name", "fog"),
+        ("filesystems: home:flare, module: frameworks", "filesystems", "flare:home"),
+        ("my PI gave me the account abc123 for a first test", "account", "abc123"),
+        ("PDE_Found is the project", "account", "PDE_Found"),
     ],
 )  # fmt: skip
 def test_the_words_around_a_value_say_whose_it_is(text, name, value):
@@ -106,3 +110,15 @@ def test_what_a_command_of_a_pasted_line_prints_is_told_and_no_value():
     """It is no plain word, and the script has its own."""
     asked = read("export MASTER_ADDR=$(hostname)\nexport N=$((2 * $M))\ntrain.py on 2 nodes")
     assert "variables" not in asked.slots and "MASTER_ADDR=$(hostname)" in " ".join(each.text for each in asked.left)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("DeltaAIで1GPUだけのジョブ", "gpus_total", 1), ("h100-80 要4张，账号 bcs240044p", "gpus_total", 4),
+        ("Deltaで2ノード使って12時間学習を回したい", "walltime", "12:00:00"),
+    ],
+)  # fmt: skip
+def test_a_name_or_number_ends_where_signs_without_blanks_begin(text, name, value):
+    """Whether a lexicon knows them or not."""
+    assert read(text).slots[name].value == value

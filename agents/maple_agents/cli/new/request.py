@@ -237,6 +237,7 @@ def _accounted(asked: Wanted) -> Wanted:
     sizes.update({"ranks": asked.ranks} if asked.ranks is not None else {})
     doubts = (*accounted.masked(asked.slots), *accounted.of_another(asked.slots, asked.cluster.site))
     doubts += (*accounted.total(asked.text, sizes), *accounted.of_scheduler(asked.slots, asked.cluster.site))
+    doubts += tuple(accounted.no_system(asked.slots, _systems(asked.cluster)))
     doubts += tuple(accounted.other_kind(asked.slots, asked.gpu_kinds, asked.unread, asked.cluster.site))
     asked = _without(asked, (*doubts, *accounted.other_time(asked.slots, asked.unread)))
     torn = tuple(accounted.torn(asked.text, asked.slots))

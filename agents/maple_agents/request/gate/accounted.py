@@ -116,6 +116,14 @@ def of_another(slots: Slots, site: Site) -> Iterator[Missing]:
         yield Missing("account", "%s has the form of an account of %s; say the one to charge here" % (own.value, whose))
 
 
+def no_system(slots: Slots, systems: Sequence[str]) -> Iterator[Missing]:
+    """Yield the question for the file systems where one that was read is none of the *systems* there."""
+    own = slots.get("filesystems")
+    others = [name for name in str(own.value).split(":") if name not in systems] if own is not None and systems else []
+    if others and own is not None and own.origin.by == "request":
+        yield Missing("filesystems", "%s is no file system here; say which it needs" % others[0], tuple(systems))
+
+
 def masked(slots: Slots) -> Iterator[Missing]:
     """Yield the question for each slot of which a part was read as something else: its value is not what was said."""
     for slot in slots.values():

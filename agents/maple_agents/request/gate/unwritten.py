@@ -24,6 +24,7 @@ _LABEL = re.compile(
 _OUTPUT = re.compile(
     r"(?i)(?<![\w.-])(?P<label>out|output|logs?)[ \t]+(?:in |to )?(?P<name>[\w~$.-]*/(?:[\w.%-]+/)*)(?!\w)"
 )
+_QUOTED = re.compile(r"(?P<label>)(?<!\w)[\"`«“„'](?P<name>[A-Za-z][\w.+-]*\w)[\"`»”“'](?![\w:]|[ \t]*:)")
 _UNITS = table(_WORDS["units"])
 _ENDING = re.compile(r"(?i)[\w$~./{}*?+%%=@-]*[\w*}]\.(?:%s)\Z" % "|".join(sorted(listed(_WORDS["endings"]))))
 _FORMS = (
@@ -87,7 +88,7 @@ def _names(text: str) -> Iterator[tuple[str, str]]:
     def is_old(at: int) -> bool:
         return any(start <= at < end for start, end in old)
 
-    for pattern in (_LABEL, _OUTPUT):
+    for pattern in (_LABEL, _OUTPUT, _QUOTED):
         for match in pattern.finditer(text):
             if match["name"].lower() not in _NO_NAME and not is_old(match.start()):
                 yield match["name"].rstrip("."), match["label"]

@@ -19,6 +19,7 @@ MOST = 8_000  # characters; a request is a few sentences
 _FREQUENT = texts("languages")
 _ENGLISH = listed(_FREQUENT["English"])
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # written without blanks, or with endings
+_EDGE = re.compile(r"(?<=[\w.-])(?<!%s)(?=%s)|(?<=%s)(?=[\w.-])(?!%s)" % ((_CJK.pattern,) * 4))
 _HAN, _COUNTERS = r"(?:[A-Za-z][\w-]*|[\u3040-\u30ff\u3400-\u9fff]+|[\uac00-\ud7af]+)", "개|대|장|枚|台|つ"
 _COUNTED = re.compile(r"(?P<what>%s)[ \t]?(?P<n>\d+)[ \t]?(?:%s)(?:의|씩)?" % (_HAN, _COUNTERS), re.ASCII)
 _WIDE = re.compile("[，。；：！？、（）「」《》“”]")
@@ -181,6 +182,8 @@ def _replacements(text: str, name: str, kept: Sequence[tuple[int, int]]) -> list
         wide = _PUNCTUATION.get(match.group())
         words = wide if wide is not None else phrases[" ".join(match.group().lower().split())].strip("-")
         replaced.append((start, end, words if wide is not None or not _CJK.match(match.group()) else " %s " % words))
+    edges = (match.start() for match in _EDGE.finditer(text))  # "1GPUだけ": a name ends where such signs begin
+    replaced += [(at, at, " ") for at in edges if not any(start <= at <= end for start, end, _ in replaced)]
     return sorted(replaced)
 
 
