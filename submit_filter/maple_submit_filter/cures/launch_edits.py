@@ -281,17 +281,6 @@ def exec_in_task(source: bytes, step: Step, settings: Sequence[bytes], why: str)
     return [Edit(here, words, why)]
 
 
-def exported(plan: LaunchPlan, names: Sequence[bytes], why: str) -> Edits:
-    """Put `export` in front of the assignments of names."""
-    edits: List[Edit] = []
-    for name in names:
-        spans = plan.assigned.get(name, ())
-        if not spans:
-            return None
-        edits += [Edit(Span(span.start, span.start), b"export ", why) for span in spans]
-    return edits
-
-
 def replacements(text: Optional[Text], news: Sequence[bytes], why: str, source: bytes) -> List[List[Edit]]:
     """Return ways to write new bytes for a value: where its bytes stand, or where it is used.
 

@@ -5,6 +5,7 @@ CUDA_VISIBLE_DEVICES for NVIDIA (HIP takes it beside its own); ZE_AFFINITY_MASK 
 
 from __future__ import annotations
 
+import re
 from typing import Callable, List, Optional, Sequence, Tuple
 
 from ..site.facts import NodeKind
@@ -15,6 +16,8 @@ HIP = b"HIP_VISIBLE_DEVICES"
 ROCR = b"ROCR_VISIBLE_DEVICES"  # below the other two, which count in what it leaves
 MASKS = (CUDA, LEVEL_ZERO, HIP, ROCR)
 PLACING = (b"FI_CXI_DEVICE_NAME", b"OMP_PLACES", b"GOMP_CPU_AFFINITY", b"KMP_AFFINITY")  # ports and cores of libraries
+NO_DEVICE = (b"", b"-1", b"none", b"NoDevFiles")  # values by which CUDA sees none
+ON_CPU = re.compile(rb"(^|[ =])(gloo|mpi|cpu|--cpu|--no[-_]cuda)( |$)")  # words of a run that uses none
 Value = Callable[[bytes], Optional[Text]]
 Devices = Optional[Tuple[bytes, ...]]
 
@@ -41,6 +44,8 @@ def visible(value: Optional[Text], given: Devices) -> Devices:
         return given
     if not value.literal:
         return None
+    if value.raw in NO_DEVICE:
+        return ()
     entries = tuple(entry.strip() for entry in value.raw.split(b",") if entry.strip())
     return entries if all(entry.isdigit() for entry in entries) else None
 

@@ -100,8 +100,8 @@ class Programs:
         names = (*RANK_VARIABLES, *MASKS, HIERARCHY, *PLACING)
         environment = {name: value for name in names for value in [shell.value(name)] if value is not None}
         missing = tuple(name for name in RANK_VARIABLES if not shell.get(name).texts())
-        start = Start(trail, shell.place, None, environment, missing, shell.dropped, tuple(argv), python, shell.cwd)
-        self.scene.starts.append(start)
+        told = (shell.dropped, tuple(argv), python, shell.cwd, shell.withheld)
+        self.scene.starts.append(Start(trail, shell.place, None, environment, missing, *told))
         self.scene.commands += START
 
     def agent(self, agent: Agent, program: Sequence[Text], shell: Shell, trail: Trail) -> None:
@@ -109,7 +109,7 @@ class Programs:
         if trail.links and trail.links[-1].option("help") is not None:
             return
         self.scene.starts.append(
-            Start(trail, shell.place, agent, {}, (), shell.dropped, tuple(program), True, shell.cwd)
+            Start(trail, shell.place, agent, {}, (), shell.dropped, tuple(program), True, shell.cwd, shell.withheld)
         )
         self.scene.commands += AGENT
 

@@ -17,7 +17,7 @@ from ..play.scene import Agent, Scene, Trail
 from ..play.shell_state import Shell
 from ..types.launch_plan import Link
 from ..types.text import Text, number, plain
-from .devices import mask_of, seen
+from .devices import NO_DEVICE, mask_of, seen
 from .grammar import ARGPARSE, Table, extended, followed, link_of, lost_value, read, table
 from .python_options import python_program
 from .record import AgentOptions, Launcher
@@ -219,7 +219,7 @@ def on_cpu(shell: Shell, program: List[Text]) -> bool:
     """Return whether the run says that it does not use GPUs."""
     words = b" ".join(text.raw for text in program)
     value = shell.value(b"CUDA_VISIBLE_DEVICES")
-    hidden = value is not None and value.literal and value.raw in (b"", b"-1", b"none", b"NoDevFiles")
+    hidden = value is not None and value.literal and value.raw in NO_DEVICE
     return hidden or _ON_CPU.search(words) is not None
 
 

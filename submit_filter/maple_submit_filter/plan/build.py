@@ -210,7 +210,12 @@ def _step(
         first.trail.images,
         _folder(starts, scene),
         tuple(name for name in first.missing if all(name in start.missing for start in starts)),
+        tuple(name for name in first.withheld if _is_withheld(name, starts, scene)),
     )
+
+
+def _is_withheld(name: bytes, starts: List[Start], scene: Scene) -> bool:
+    return name in scene.assigned and all(name in start.withheld for start in starts)
 
 
 def _folder(starts: List[Start], scene: Scene) -> bytes:

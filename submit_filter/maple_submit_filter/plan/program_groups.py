@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
-from ..launchers.devices import PLACING, seen
+from ..launchers.devices import ON_CPU, PLACING, seen
 from ..launchers.registry import LAUNCHERS
 from ..play.outputs import is_cut, is_many, node_of
 from ..play.scene import Scene, Start, StepShape
@@ -15,8 +15,6 @@ from ..types.text import EMPTY, Text, number
 from . import breach_kinds
 from .breaches import is_local, is_outside, per_node, same
 from .groups import Verdict, flaws
-
-ON_CPU = re.compile(rb"(^|[ =])(gloo|mpi|cpu|--cpu|--no[-_]cuda)( |$)")
 
 
 def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene, sure: bool) -> Verdict:

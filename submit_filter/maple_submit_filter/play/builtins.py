@@ -35,6 +35,7 @@ def _declare(
     flags = b"".join(text.raw for text in argv[1:] if text.raw[:1] == b"-")
     hides = command == b"local" or (command in (b"declare", b"typeset") and b"g" not in flags)
     exported = (command == b"export" and b"n" not in flags) or b"x" in flags
+    kept = (command == b"export" and not exported) or any(b"x" in text.raw for text in argv if text.raw[:1] == b"+")
     if exported and b"f" in flags:
         shell.shared = shell.shared.union(text.raw for text in argv[1:] if text.raw[:1] != b"-")
         return 0
@@ -50,9 +51,11 @@ def _declare(
             if hides:
                 shell.hide(match.group(1))
             shell.set(match.group(1), Text(value.pieces, False), exported)
-        elif raw[:1] != b"-" and exported:
+        if kept and not text.open:
+            shell.keep(match.group(1) if match else raw)
+        elif not match and raw[:1] != b"-" and exported:
             shell.export(raw)
-        elif raw[:1] != b"-" and text.open:
+        elif not match and raw[:1] != b"-" and text.open:
             shell.lose(b"declare")
     return 0
 

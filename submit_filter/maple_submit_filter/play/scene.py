@@ -73,6 +73,7 @@ class Start(NamedTuple):
     program: Tuple[Text, ...]
     python: bool
     folder: Optional[Text] = None  # in which it starts
+    withheld: Tuple[bytes, ...] = ()  # of *dropped*, those of the batch shell
 
 
 class StepShape(NamedTuple):

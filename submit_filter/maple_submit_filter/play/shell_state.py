@@ -100,13 +100,22 @@ class Shell:
 
     @property
     def dropped(self) -> Tuple[bytes, ...]:
-        """What a parent had and did not export."""
-        return tuple(
-            name
-            for seen in self.parents
-            for name, variable in seen.items()
-            if variable.texts() and not variable.exported
-        )
+        """What a parent had and did not export, and nothing on the way here has set anew."""
+        return tuple(name for seen in self.parents for name in self._lacking(seen))
+
+    @property
+    def withheld(self) -> Tuple[bytes, ...]:
+        """What the batch shell had and did not export, and nothing on the way here has set anew."""
+        return tuple(name for seen in self.parents[:1] for name in self._lacking(seen))
+
+    def _lacking(self, seen: Mapping[bytes, "Variable"]) -> Iterator[bytes]:
+        for name, variable in seen.items():
+            if variable.texts() and not variable.exported and not self._has(name):
+                yield name
+
+    def _has(self, name: bytes) -> bool:
+        variable = self.variables.get(name)
+        return variable is not None and bool(variable.texts())
 
     def get(self, name: bytes) -> Variable:
         """Return the variable; unset and unknown are told apart by `Variable.texts` being empty or an open text."""
@@ -199,6 +208,11 @@ class Shell:
     def export(self, name: bytes) -> None:
         """Mark a variable for children."""
         self.variables[name] = self.get(name)._replace(exported=True)  # also of one that has no value yet
+
+    def keep(self, name: bytes) -> None:
+        """Take the mark for children away: `export -n`."""
+        if name in self.variables:
+            self.variables[name] = self.variables[name]._replace(exported=False)
 
     def exports(self, names: Pattern[bytes]) -> bool:
         """Return whether a variable of these *names* is surely handed to children."""

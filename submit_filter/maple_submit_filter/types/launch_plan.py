@@ -140,6 +140,7 @@ class Step(NamedTuple):
     images: Tuple[Tuple[str, Tuple[str, ...]], ...] = ()  # containers it runs in: their runner, and its options' names
     folder: bytes = b""  # in which its program starts, b"" where that is not known
     lacks: Tuple[bytes, ...] = ()  # rank variables that surely none of its tasks has
+    withheld: Tuple[bytes, ...] = ()  # variables that the script has set when it begins, and that it does not export
 
 
 class Allocation(NamedTuple):

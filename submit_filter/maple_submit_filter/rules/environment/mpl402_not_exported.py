@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Iterator, List, Optional, Tuple
 
-from ...cures.launch_edits import change, exported, first_node_fixes
+from ...cures.exports import exported
+from ...cures.launch_edits import change, first_node_fixes
 from ...cures.option_edits import at, restate
 from ...launchers.mpi.layout import by_ssh
 from ...launchers.rank_words import first_node
@@ -201,7 +202,7 @@ def _handed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job)
     """Return what gives the tasks the variables: an export, or this shell's own expansion where none would follow."""
     why = _why(step, job)
     if why == NOT_EXPORTED:
-        edits = exported(plan, names, "MPL402")
+        edits = exported(plan, job.source, names, "MPL402")
         return (Fix(tuple(edits), Safety.SAFE, "export " + _listed(names)),) if edits else ()
     if why == NOT_BY_JOB and step.links[0].options_at is not None:
         return _all_of_job(step.links[0])

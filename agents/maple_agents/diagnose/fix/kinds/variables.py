@@ -6,7 +6,7 @@ import os
 import re
 from fnmatch import fnmatchcase
 
-from maple_submit_filter.cures import launch_edits
+from maple_submit_filter.cures import exports
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 from maple_submit_filter.types.launch_plan import Step
 
@@ -194,7 +194,7 @@ def exporting(given: Given, name: str, because: str) -> list[Edit]:
     }
     if not set(spans) <= alone:
         return []
-    return launch_edits.exported(given.plan, [name.encode()], because) or []
+    return exports.exported(given.plan, source, [name.encode()], because) or []
 
 
 def exported(given: Given, name: str) -> bool:
