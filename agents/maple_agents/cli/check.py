@@ -286,8 +286,12 @@ def _unlisted(asked: Answer) -> Iterator[str]:
 
 
 def _wrong_then(asked: Answer, left: Sequence[Finding]) -> Iterator[str]:
-    """Yield a line for each finding that is *left* an error by what is on offer, with its own way where it has one."""
-    for finding in dict.fromkeys(finding for finding in left if finding.proven):
+    """Yield a line for each finding that is *left* by what is on offer, with its own way where it has one.
+
+    Advice only where a mistake had hidden it: what was advised before is told of in its place.
+    """
+    known = {finding.code for finding in asked.decision.findings}
+    for finding in dict.fromkeys(finding for finding in left if finding.proven or finding.code not in known):
         own = [n for n, way in enumerate(asked.offers, 1) if any(s.startswith(finding.code + " ") for s in way.says)]
         way = f"; a way of its own: {own[0]}" if own else ""
         yield printable(f"still wrong then: {finding.code} {finding.says}{way}")

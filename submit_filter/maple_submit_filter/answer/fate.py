@@ -8,7 +8,7 @@ The same holds of a cure that leaves something else to be settled, and of the se
 
 from __future__ import annotations
 
-from typing import Iterator, List, Optional, Set, Tuple
+from typing import Iterator, List, Mapping, Optional, Set, Tuple
 
 from ..cures.origins import ways
 from ..host.bounded_file import read_file
@@ -235,16 +235,21 @@ def _with_what_follows(
     if not _proven(rest.state) <= _proven(state):
         return None
     says = "; ".join((way.says, *dict.fromkeys(fix.says for _, fix in rest.taken)))
-    return Fix(_changed_lines(state, rest.state, finding.code), way.safety, says, way.argv_edits), rest.state
+    whys = dict(rest.because)
+    return Fix(_changed_lines(state, rest.state, finding.code, whys), way.safety, says, way.argv_edits), rest.state
 
 
-def _changed_lines(before: State, after: State, why: str) -> Tuple[Edit, ...]:
-    """Return each line that is another then, as an edit; no change adds or takes away a line."""
+def _changed_lines(before: State, after: State, why: str, whys: Mapping[int, str]) -> Tuple[Edit, ...]:
+    """Return each line that is another then, as an edit; no change adds or takes away a line.
+
+    *whys*: for what else a line is changed, what one mistake had hidden among it.
+    """
     edits: List[Edit] = []
     start = 0
-    for old, new in zip(before.job.source.split(b"\n"), after.job.source.split(b"\n")):
+    lines = zip(before.job.source.split(b"\n"), after.job.source.split(b"\n"))
+    for number, (old, new) in enumerate(lines, 1):
         if old != new:
-            edits.append(Edit(Span(start, start + len(old)), new, why))
+            edits.append(Edit(Span(start, start + len(old)), new, whys.get(number, why)))
         start += len(old) + 1
     return tuple(edits)
 

@@ -13,7 +13,7 @@ from ..site.facts import NodeKind
 from ..types.launch_plan import Breach, Group, Process
 from ..types.text import EMPTY, Text, number
 from . import breach_kinds
-from .breaches import is_local, is_outside, per_node, same
+from .breaches import is_local, is_outside, per_node, raw_of, same
 from .groups import Verdict, flaws
 
 
@@ -126,11 +126,21 @@ def _program_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene
         texts.pop("local-text", None)
     if (world == tasks or alike == -1) and len(set(ranks)) == 1:
         return [Breach(breach_kinds.ENV_RANK, numbers, texts)]
+    if alike is not None and world not in (None, 1, numbers["nodes"]) and _one_master(starts):
+        both = (breach_kinds.ENV_RANK, breach_kinds.WORLD_SIZE)  # neither hides the other
+        wrong = (world or 0) < tasks or not _others(starts, world or 0, scene)
+        return [Breach(kind, numbers, texts) for kind in both] if wrong else []
     if len(set(ranks)) != tasks or set(ranks) != set(range(tasks)):
         return [Breach(breach_kinds.ENV_RANK, numbers, texts, (b"repeated",))] if world == tasks else []
     if world is not None and world != tasks and not (world > tasks and _others(starts, world, scene)):
         return [Breach(breach_kinds.WORLD_SIZE, numbers, texts)]
     return _master_breaches(starts, numbers, texts) if world == tasks else []
+
+
+def _one_master(starts: Sequence[Start]) -> bool:
+    """Return whether all are told one node of the job to meet at: they are one world then, whatever its size."""
+    masters = [start.environment.get(b"MASTER_ADDR") for start in starts]
+    return masters[0] is not None and node_of(masters[0]) is not None and len({raw_of(one) for one in masters}) == 1
 
 
 def _sampled_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene) -> List[Breach]:
