@@ -8,6 +8,7 @@ from typing import Iterator, List, Optional, Tuple
 from ...cures.exports import exported
 from ...cures.launch_edits import change, first_node_fixes
 from ...cures.option_edits import at, restate
+from ...launchers.grammar import place
 from ...launchers.mpi.layout import by_ssh
 from ...launchers.rank_words import first_node
 from ...plan import breach_kinds
@@ -160,7 +161,7 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site)
     single, some = "%s is empty in the tasks: it is set, but %s", "%s are empty in the tasks: they are set, but %s"
     says = (some if len(names) > 1 else single) % (shown, why) if names else "the master's address is empty"
     fixes = (
-        _handed_on(names, step, plan, job)
+        _handed_on(names, step, plan, job) or _by_env(names, breach.names, step, plan, job)
         if names
         else first_node_fixes(breach.texts.get("master"), site, "MPL402", job.source, plan)
     )
@@ -244,6 +245,27 @@ def _here(names: Tuple[bytes, ...], step: Step, job: Job) -> Tuple[Fix, ...]:
     return (Fix(tuple(edits), Safety.SAFE, "this shell expands %s" % _listed(names)),)
 
 
+def _by_env(
+    names: Tuple[bytes, ...], lost: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job
+) -> Tuple[Fix, ...]:
+    """Say the variables in front of the command that ssh, pbs_tmrsh or pbsdsh carry: this shell expands them.
+
+    Those of the *lost* that a called file reads besides, and that the script itself has set, go along.
+    """
+    link = next((link for link in step.links if link.name in _CARRIERS), None)
+    last = place(link.argv[-1]) if link is not None else None
+    if last is None:
+        return ()
+    texts = [*(text for _, text in files_read(plan, job, b".sh")), *plan.written.values()]
+    read = {name for text in texts for name in re.findall(rb"\$\{?([A-Za-z_]\w*)", text)}
+    more = (name for name in plan.assigned if name in read and name in lost)
+    every = tuple(dict.fromkeys((*names, *more)))
+    words = b"".join(b' %s="$%s"' % (name, name) for name in every)
+    edit = Edit(Span(last.end, last.end), b" /usr/bin/env" + words, "MPL402")
+    return (Fix((edit,), Safety.ASK, "say %s in front of the command" % _listed(every)),)
+
+
+_CARRIERS = ("ssh", "pbs_tmrsh", "pbsdsh")
 _MPIRUN = re.compile(rb"(?:\S*\bmpi(?:run|exec)|\$\((?:which|command -v|type -P)[ \t]+mpi(?:run|exec)\))(?=\s)")
 
 
@@ -354,7 +376,7 @@ def _why(step: Step, job: Job) -> str:
         return "the program is started with a clean environment"
     if any(link.name == "mpiexec" and by_ssh(link) for link in step.links):
         return NOT_BY_X
-    carrier = next((link.name for link in step.links if link.name in ("ssh", "pbs_tmrsh", "pbsdsh")), "")
+    carrier = next((link.name for link in step.links if link.name in _CARRIERS), "")
     if carrier:
         return "%s does not pass variables on" % carrier
     kept = any(link.option("envnone", "genvnone", "envlist", "genvlist") for link in step.links)
