@@ -87,8 +87,11 @@ def _pair(first: Slip, second: Slip, origin: Script, seed: str) -> Optional[Pair
     hidden = [codes for codes in alone if not codes & here]
     told, says = _told(origin, both) if hidden else (set(), ())
     untold = [codes for codes in hidden if not codes & told]
-    names = [tuple(code for codes in some for code in sorted(codes)) for some in (hidden, untold)]
-    return Pair(first, second, origin, *names, says)
+    return Pair(first, second, origin, _listed(hidden), _listed(untold), says)
+
+
+def _listed(parts: Sequence[set[str]]) -> tuple[str, ...]:
+    return tuple(code for part in parts for code in sorted(part))
 
 
 def drawn(seed: int, most: int) -> Iterator[Pair]:
