@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from functools import cache
@@ -14,8 +16,9 @@ from maple_submit_filter.answer.decision import Rewritten
 from maple_submit_filter.answer.fate import suggested
 
 from tests.reality import blind
-from tests.reality.asked import Answer, site
-from tests.reality.corpus import cases
+from tests.reality.asked import Answer, ask, site
+from tests.reality.corpus import Case, cases
+from tests.reality.field import Work, lay_out
 from tests.reality.slips.dressings import DRESSINGS, PLAIN, dressed
 from tests.reality.slips.script import Script, with_one_line
 from tests.reality.slips.slip import Slip, every
@@ -77,18 +80,19 @@ def judged(slip: Slip, spelling: str, dressing: str, origin: Script, text: bytes
     """Return what Maple makes of a script with a slip, beside what it makes of the right one in the same shape."""
     before = _answer(origin, dressing)
     case = origin.case._replace(script=text)
-    after = blind.answered(case, origin.files)
+    after, proposed = _proposed(case, origin)
     more = tuple((_codes(after) - _codes(before)).elements())
     changed = after.changed and not before.changed
-    offered = bool(more) and not changed and _proposed(after, origin) is not None
+    offered = bool(more) and not changed and proposed is not None
     says = tuple(f"{one.code} {one.says}" for one in after.decision.findings)
     return Made(slip, spelling, dressing, origin, text, more, "unasked" if changed else "offered" * offered, says)
 
 
-def _proposed(answer: Answer, origin: Script) -> Optional[Rewritten]:
-    """Return what `maple check` would propose."""
-    decision = suggested(answer.decision, answer.submission, site(origin.case.site), None)
-    return decision.offered
+def _proposed(case: Case, origin: Script) -> tuple[Answer, Optional[Rewritten]]:
+    """Return what Maple decides, and what `maple check` would propose, with the files beside the script still there."""
+    with tempfile.TemporaryDirectory(prefix="maple-slips-") as folder:
+        answer = ask(case, lay_out(Work(case, origin.files), os.path.join(folder, "job")))
+        return answer, suggested(answer.decision, answer.submission, site(case.site)).offered
 
 
 def sound(text: Optional[bytes], origin: Script) -> bool:
