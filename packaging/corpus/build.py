@@ -75,7 +75,8 @@ def main() -> None:
         table.append(f"| `{kind}.jsonl` | {len(made)} ({tests} of the newest sets) | {says} |")
     card = (HERE / "card.md").read_text("utf-8").format(version=__version__, rows="\n".join(table))
     (TO / "README.md").write_text(card, "utf-8")
-    shutil.copy(HERE / "score.py", TO)
+    for program in ("score.py", "by_shellcheck.py"):
+        shutil.copy(HERE / program, TO)
     shutil.copy(ROOT / "LICENSE", TO)
     sys.stdout.write(f"{TO.relative_to(ROOT)}\n" + "\n".join(table) + "\n")
 

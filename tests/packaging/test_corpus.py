@@ -79,3 +79,21 @@ def test_what_is_said_of_nothing_is_harm(corpus: tuple[Path, Rows], tmp_path: Pa
     assert scored(folder / "progress.jsonl", told, tmp_path)["totals invented"] == none
     written = [{"id": row["id"], "said": {}, "asks": False} for row in rows["requests"]]
     assert scored(folder / "requests.jsonl", written, tmp_path)["silently wrong"] > 100
+
+
+def test_another_tool_s_answers_are_what_the_scorer_reads(corpus: tuple[Path, Rows], tmp_path: Path) -> None:
+    """A stand-in that dislikes backquotes: its answers are scored, and one that breaks stops it."""
+    folder, rows = corpus
+    few = tmp_path / "scripts.jsonl"
+    few.write_text("".join(json.dumps(row) + "\n" for row in rows["scripts"][:40]), "utf-8")
+    tool = tmp_path / "shellcheck"
+    words = [sys.executable, str(folder / "by_shellcheck.py"), str(few), "warning"]
+    said = []
+    for line in ("! grep -q '`'", "exit 3"):
+        tool.write_text("#!/bin/sh\n%s\n" % line)
+        tool.chmod(0o755)
+        environ = {"PATH": "%s:/usr/bin:/bin" % tmp_path}
+        said.append(subprocess.run(words, capture_output=True, text=True, env=environ, check=False))
+    answers = [json.loads(line) for line in said[0].stdout.splitlines()]
+    assert [answer["broken"] for answer in answers] == ["`" in row["script"] for row in rows["scripts"][:40]]
+    assert said[1].returncode == 1 and "shellcheck ended with 3" in said[1].stderr
