@@ -126,8 +126,8 @@ bench-rewrites: setup ## labelled requests written otherwise, and with other val
 bench-lab-diagnosis: setup miniapps-venv ## failures provoked on a lab: what maple-fix says, and whether its fix runs
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' tests/bench/bench_lab_diagnosis.py
 
-bench-forecast: setup ## forecasts on a real history, what they take, labelled jobs, made-up answers, and a story on two schedulers
-	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' tests/bench/bench_forecast.py tests/bench/bench_admission.py \
+bench-forecast: setup ## forecasts on a real history, what they take, labelled jobs, made-up answers, a story on two schedulers (ROWS=1000000)
+	@ROWS=$(ROWS) $(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' tests/bench/bench_forecast.py tests/bench/bench_admission.py \
 		tests/daemon/events/test_forecast_story_lab.py
 
 bench-slips: setup ## mistakes that rules know, in the spellings people use: noticed, cured, and their harmless twins (SEED=1 EACH=2)

@@ -23,7 +23,8 @@ from tests.agents.forecast import eagle, kiloseconds
 from tests.agents.forecast.test_replay import asked, last, shipped
 from tests.daemon.serving import Daemon
 
-ROUNDS, QUESTIONS, ROWS = 2000, 20, 1_000_000
+ROUNDS, QUESTIONS = 2000, 20
+ROWS = int(os.environ.get("ROWS") or 1_000_000)
 TRIED = {  # and none of them came nearer than the last run
     "mean of the last 2": lambda one: _mean([run.seconds for run in one.known[:2]]),
     "median of the last 10": lambda one: statistics.median(run.seconds for run in one.known[:10]),
@@ -169,10 +170,10 @@ def of_processor(process: int) -> float:
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("form", ["sacct", "pbs", "swf"])
 def test_import_takes(form, tmp_path):
-    """A million rows of a site's accounting into the memory; and again: all of sacct's, a tenth of the others."""
+    """A million rows (ROWS) of accounting into the memory; and again: all of sacct's, a tenth of the others."""
     (tmp_path / "daemon.toml").write_text('store = "%s"\n' % (tmp_path / "memory.db"))
     open_store(str(tmp_path / "memory.db")).close()
-    print(f"\n{form}: a million rows are made ...", flush=True)
+    print(f"\n{form}: {ROWS:,} rows are made ...", flush=True)
     rows = list(MADE[form](ROWS))
     (tmp_path / "all").write_text("\n".join(rows) + "\n")
     some = rows if form == "sacct" else rows[: len(rows) // 10]
