@@ -74,7 +74,7 @@ def _as_likely(line: Judged, plan: LaunchPlan | None) -> Judged:
 def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine, read: Reads) -> Judged:
     division = sizes.read(step.program, size_files.of_step(step, plan, source, read))
     placed = placement.placement(step, b"RANK" in plan.assigned, plan.presumes)
-    placed = placement.by_host_file(step, plan) or placed
+    placed = placement.by_host_file(step, plan) or placement.by_rank_file(step, plan) or placed
     method = mpi_order.method(plan, source)
     placed = mpi_order.renumbered(step, placed, method)
     joined = _joined(machine, source)

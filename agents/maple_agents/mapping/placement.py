@@ -73,6 +73,7 @@ def placement(step: Step, renumbered: bool = False, presumed: bool = False) -> P
 
 
 _HOST = re.compile(rb"\0(?:host|name):(\d+)\0\Z")
+_RANK = re.compile(rb"rank\s+(\d+)\s*=\s*(?:\+n(\d+)|\0(?:host|name):(\d+)\0)\s+slots?\s*=")
 
 
 def by_host_file(step: Step, plan: LaunchPlan) -> Placement | None:
@@ -93,6 +94,25 @@ def by_host_file(step: Step, plan: LaunchPlan) -> Placement | None:
     asked = step.links[0].option("ntasks")
     count = asked.value.raw if asked is not None and asked.value is not None else b"%d" % len(many[0])
     return on(many[0]) if count == b"%d" % len(many[0]) else None
+
+
+def by_rank_file(step: Step, plan: LaunchPlan) -> Placement | None:
+    """Return the ranks of Open MPI's `--rankfile`, each on the host of its line in a file that the script writes.
+
+    None where it is no such step, or a rank's host is not known. Which cores its line names is not read.
+    """
+    option = step.links[0].option("rankfile", "rf") if step.links and step.links[0].name == "mpiexec" else None
+    if option is None or option.value is None or step.maybe or step.unknown:
+        return None
+    name = option.value.raw.rpartition(b"/")[2]
+    texts = [text for file, text in plan.written.items() if file.rpartition(b"/")[2] == name]
+    lines = [line.strip() for line in texts[0].split(b"\n") if line.strip()] if len(texts) == 1 else []
+    ranks = [_RANK.match(line) for line in lines]
+    nodes = {int(match[1]): int(match[2] or match[3]) for match in ranks if match}
+    asked = step.links[0].option("n", "np")
+    count = asked.value.raw if asked is not None and asked.value is not None else b"%d" % len(lines)
+    known = sorted(nodes) == list(range(len(lines))) and count == b"%d" % len(lines) and len(lines) > 1
+    return on([nodes[rank] for rank in sorted(nodes)]) if known and is_rank(step._replace(tasks_per_node=2)) else None
 
 
 def behind_wrapper(step: Step) -> bool:

@@ -40,8 +40,9 @@ NO_FILES = FileSizes()
 
 def of_step(step: Step, plan: LaunchPlan, source: bytes, read: Reads) -> FileSizes:
     """Return what the files of a launch line say."""
+    own = [tuple(_of_launcher(step))]
     configs = [text for name in _configs(step) if (text := text_of(name, step, plan, source, read)) is not None]
-    layers = [tuple(_of_config(name.decode("utf-8", "replace"), text)) for name, text in configs]
+    layers = own + [tuple(_of_config(name.decode("utf-8", "replace"), text)) for name, text in configs]
     program = next((word for word in step.program[:3] if word.endswith(b".py")), None)
     found = text_of(program, step, plan, source, read) if program is not None else None
     if found is None:
@@ -52,6 +53,14 @@ def of_step(step: Step, plan: LaunchPlan, source: bytes, read: Reads) -> FileSiz
         if (value := (each.default or "").encode()).isdigit()
     )
     return FileSizes((*layers, declared), device_meshes.written(found[1]))
+
+
+def _of_launcher(step: Step) -> Iterator[Named]:
+    """Yield the numbers that Accelerate's own options say (`--megatron_lm_tp_degree 8`)."""
+    for option in (option for link in step.links if link.name == "accelerate" for option in link.options):
+        last = _FRAMEWORKS.sub("", option.name.replace("-", "_").lower())
+        if option.value is not None and last != option.name.replace("-", "_").lower():
+            yield Named(OUTSIDE, option.name.encode(), last, option.value.raw)
 
 
 def _configs(step: Step) -> Iterator[bytes]:

@@ -204,10 +204,55 @@ def _setting(name: str, network: str, wrong: str, twin: str) -> Slip:
     return Slip(f"network {name}", _network(network), made(wrong), made(twin))
 
 
-def _shared(name: str, wrong: Change, twin: Change) -> Slip:
-    return Slip(
-        f"shared {name}", lambda shape: shape.is_tasks and shape.each > 1 and shape.outer == "srun", wrong, twin
-    )
+def _shared(name: str, wrong: Change, twin: Change, outer: str = "srun") -> Slip:
+    return Slip(f"shared {name}", lambda shape: shape.is_tasks and shape.each > 1 and shape.outer == outer, wrong, twin)
+
+
+def _on_one_core(outer: str) -> Slip:
+    """Every rank behind `taskset -c 0`, as another launcher than srun starts it."""
+    return _shared(
+        f"taskset by {outer}", lambda s: s.told("", "", "taskset -c 0 ") if b"bind" not in s.script.launch else None,
+        lambda s: s.told("", "", f"taskset -c {_all_cores(s)} ") if b"bind" not in s.script.launch else None, outer,
+    )  # fmt: skip
+
+
+_COUNT = re.compile(rb"\s(?:-n|-np|--np)\b")
+
+
+def _rank_file(shape: Shape, in_turn: bool) -> bytes | None:
+    """A rankfile of Open MPI that deals ranks in turn, or fills one node after the other."""
+    count = shape.nodes * shape.each
+    node_of = [rank % shape.nodes if in_turn else rank // shape.each for rank in range(count)]
+    lines = "".join(f"rank {rank}=+n{node} slot={rank // shape.nodes}\n" for rank, node in enumerate(node_of))
+    words = "--rankfile ranks.map" + ("" if _COUNT.search(shape.script.launch) else f" -np {count}")
+    return shape.by(words, _tp(shape, shape.each), f"cat > ranks.map <<R\n{lines}R\n")
+
+
+def _of_open_mpi(shape: Shape) -> bool:
+    launch = shape.script.launch
+    placed = re.search(rb"\s(?:--?map-by|--?rank-by|-N|--?ppn|--?npernode|--?hostfile|-f|--?machinefile)\b", launch)
+    return launch.startswith(b"mpirun") and shape.is_tasks and shape.nodes > 1 and shape.each > 1 and not placed
+
+
+def _by_accelerate(shape: Shape, times: int) -> bytes | None:
+    """Accelerate's own option for Megatron's tensor axis, behind its launcher."""
+    text = shape.told("")
+    option = b" --megatron_lm_tp_degree %d" % (shape.each * times)
+    at = shape.script.line.start
+    return text[:at] + text[at:].replace(b"accelerate launch", b"accelerate launch" + option, 1) if text else None
+
+
+def _axes_of_jax(shape: Shape, turned: bool) -> bytes | None:
+    size, names = (shape.nodes, shape.each), '("data", "tensor")'
+    size, names = ((shape.each, shape.nodes), '("tensor", "data")') if turned else (size, names)
+    text = f"cat > mesh_train.py <<'PY'\nimport jax\nmesh = jax.make_mesh({size}, {names})\nPY\n"
+    made, at = shape.told("", text), shape.script.line.start + len(text)
+    return made[:at] + re.sub(_PROGRAM, b"mesh_train.py", made[at:], count=1) if made is not None else None
+
+
+def _ports_by_memory(shape: Shape) -> bool:
+    return (_dealt(shape) and len(shape.hardware.numa) > 1 and "slingshot" in shape.hardware.network.lower()
+            and b"bind" not in shape.script.launch)  # fmt: skip
 
 
 def _all_cores(shape: Shape) -> str:
@@ -242,6 +287,15 @@ SLIPS = [
     _size("nanotron yaml", " --config-file nanotron.yaml", _YAML),
     _size("torchtitan toml", " --job.config_file titan.toml", _TOML),
     _size("DeepSpeed json", " --deepspeed ds.json", _JSON),
+    Slip("wide Accelerate", lambda s: _wide(s) and s.inner == "accelerate",
+         lambda s: _by_accelerate(s, 2), lambda s: _by_accelerate(s, 1)),
+    _size("MaxText words", " ici_tensor_parallelism=@"),
+    Slip("outer dimension of JAX", lambda s: _wide(s) and s.is_tasks and b".py" in s.script.launch,
+         lambda s: _axes_of_jax(s, True), lambda s: _axes_of_jax(s, False)),
+    Slip("dealing --rankfile", _of_open_mpi, lambda s: _rank_file(s, True), lambda s: _rank_file(s, False)),
+    Slip("network MPICH_OFI_NIC_POLICY", _ports_by_memory,
+         lambda s: s.by("--cpu-bind=none", before="export MPICH_OFI_NIC_POLICY=NUMA\n"),
+         lambda s: s.by("--cpu-bind=none", before="export MPICH_OFI_NIC_POLICY=GPU\n")),
     Slip("outer dimension of a mesh", lambda s: _wide(s) and b".py" in s.script.launch,
          lambda s: _mesh(s, True), lambda s: _mesh(s, False)),
     _bound("map_cpu", lambda s, lists: s.by("--cpu-bind=map_cpu:" + ",".join(one.split("-")[0] for one in lists))
@@ -259,6 +313,8 @@ SLIPS = [
             lambda s: s.by("--cpu-bind=none") if b"bind" not in s.script.launch else None),
     _shared("taskset", lambda s: s.told("", "", "taskset -c 0 "),
             lambda s: s.told("", "", f"taskset -c {_all_cores(s)} ")),
+    _on_one_core("ibrun"),
+    _on_one_core("mpiexec"),
     _shared("GOMP_CPU_AFFINITY", lambda s: s.told("", "export GOMP_CPU_AFFINITY=0-1\n"),
             lambda s: s.told("", "export OMP_PROC_BIND=false\n")),
     _setting("NCCL_IB_DISABLE", "infiniband", "NCCL_IB_DISABLE=1", "NCCL_IB_DISABLE=0"),
