@@ -27,7 +27,10 @@ from maple_agents.templates.knowledge import anchors, entries
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
 
 FOLDER = Path(__file__).parents[2] / "cases" / "blind-logs"
-COLUMNS = ("failed", "right", "claimed", "claims right", "telling line", "or in the excerpt", "good", "accused")
+COLUMNS = (
+    "failed", "right", "claimed", "claims right", "not only likely", "of them right", "telling line",
+    "or in the excerpt", "good", "accused",
+)  # fmt: skip
 
 
 class Judged(NamedTuple):
@@ -47,9 +50,11 @@ class Judged(NamedTuple):
         if self.case["verdict"] == "good":
             return Counter({"good": 1, "accused": int(self.said not in ("none", "unknown"))})
         right, claimed = self.said in self.case["class"], self.said != "unknown"
+        sure = claimed and not self.told.causes[0].likely
         shown = [self._tells(self.told.causes[0].evidence), self._tells(self.told.excerpt)]
         return Counter({
             "failed": 1, "right": int(right), "claimed": int(claimed), "claims right": int(right and claimed),
+            "not only likely": int(sure), "of them right": int(right and sure),
             "telling line": int(shown[0]), "or in the excerpt": int(any(shown)),
         })  # fmt: skip
 

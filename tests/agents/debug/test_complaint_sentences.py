@@ -25,6 +25,8 @@ KNOWN = entries()
     ("quuxd: fatal: coordinator did not respond within 300 s", "rendezvous_timeout_master_unreachable"),
     ("ZorkError: no accelerator found: platform 'quux' is not supported", "backend_unsupported_on_hardware"),
     ("zork: cannot write the index: file system is full", "disk_quota_or_full"),
+    ("ZorkError: 36 attention heads are not a multiple of the tensor parallel size 8", "data_or_config_error"),
+    ("zork: assert: number of decoder layers should be divisible by the quux stages", "data_or_config_error"),
     ("quux: the driver is too old for this toolkit", "cuda_driver_mismatch"),
 ])  # fmt: skip
 def test_what_is_said_of_what_gives_the_class(sentence, cause):

@@ -21,7 +21,7 @@ from maple_agents.diagnose.rank.cause_event import FILE as TELLING
 from maple_agents.diagnose.rank.cause_event import Candidate, seen
 from maple_agents.diagnose.recognise.complaint_sentences import Reading, reading
 from maple_agents.diagnose.recognise.neighbours import FILE, FOLLOWS, Index, Vote, indexed, packed
-from maple_agents.diagnose.values import Digest, Event, Severity
+from maple_agents.diagnose.values import Diagnosis, Digest, Event, Severity
 from maple_agents.templates.knowledge import Entry, entries
 
 from tests.agents.debug.blind_logs import FOLDER
@@ -116,10 +116,9 @@ def measured() -> Iterator[str]:
 
 UNSEEN = 1 / 3
 
-# What was seen of each answer at the first runs of two blind sets, kept from before anybody had looked at their logs:
-# no other answers are as those on a log that nobody has seen. Fitted with one of the two sets and tried on the other,
-# claims that both voters make with 97 % or more were right in 86 of 88; of all answers those with 98 % or more in 70 of
-# 71 (fitted with none of them: 93 of 97), those with 95 to 98 % in 32 of 37 (16 of 25).
+# What was seen of each answer on sets that nobody had seen, asked with what was known before (`first_asked.py`). By the
+# weights in force 0.939 is said of 509 answers of entries and 0.949 true; of 263 claims that are more than likely 258
+# are right. Of cases whose entry is left out 0.850 is said and 0.748 true.
 FIRST = FOLDER / "first-answers.jsonl"
 FIRST_COUNTS = 3.0
 
@@ -178,29 +177,41 @@ def _asked(
     case: Known, known: Mapping[str, Entry], voter: Callable[[str], Vote | None]
 ) -> tuple[str, list[tuple[str, dict[str, float], bool]]]:
     """Return the entry of the first cause, and what a diagnosis asks the judges, with whether that is right."""
-    claims: list[tuple[str, dict[str, float], bool]] = []
+    told, claims = with_claims(lambda: diagnosed(case, known, voter))
+    rows = [(voter_, seen, cause == case.cause) for voter_, seen, cause in claims]
+    return told.causes[0].entry, rows if told.causes[0].cause != "none" else []
+
+
+Claims = list[tuple[str, dict[str, float], str]]  # who names a cause, what is seen of that, and the cause
+
+
+def with_claims(asked: Callable[[], Diagnosis]) -> tuple[Diagnosis, Claims]:
+    """Return a diagnosis, and what it asked the judges, who say yes to entries and nothing of lines: what they have
+    learnt so far has no say in what they learn.
+    """
+    claims: Claims = []
 
     def of_entry(entry: Entry, score: float, lead: float, votes: Sequence[Vote | None]) -> judges.Judgement:
-        claims[:] = [("entries", judges.seen_by_both(entry, score, lead, votes), entry.cause == case.cause)]
+        claims[:] = [("entries", judges.seen_by_both(entry, score, lead, votes), entry.cause)]
         return judges.Judgement(1.0, False, ("entries",))
 
     def by_lines(rows: Sequence[Candidate], digest: Digest, also: Collection[str] = ()) -> None:
         claims[:] = [
-            ("lines", judges.seen_by_lines(row), row.vote.cause == case.cause)
+            ("lines", judges.seen_by_lines(row), row.vote.cause)
             for row in rows[:1]
             if row.vote is not None and judges.deadly(row.event, digest) and row.vote.cause not in judges.NO_CLASS
         ]
 
     with patch.object(diagnosis, "of_entry", of_entry), patch.object(diagnosis, "by_lines", by_lines):
-        first = diagnosed(case, known, voter).causes[0]
-    return first.entry, claims if first.cause != "none" else []
+        return asked(), claims
 
 
 def first_answers() -> Iterator[Answer]:
     """Yield the answers of the first runs."""
     for line in FIRST.read_text("utf-8").splitlines():
         row = json.loads(line)
-        yield Answer(row["case"], row["voter"], row["seen"], row["right"], FIRST_COUNTS)
+        own = {"code": float(row.get("said") == judges.OWN_CODE)} if row["voter"] == "entries" else {}
+        yield Answer(row["case"], row["voter"], {**row["seen"], **own}, row["right"], FIRST_COUNTS)
 
 
 def fitted_sureness(rows: Sequence[Answer]) -> dict[str, dict[str, float]]:

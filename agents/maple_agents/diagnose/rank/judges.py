@@ -31,6 +31,7 @@ OFTEN = 0.75  # share of labelled lines that a reading had right, from which a s
 CONTRADICTED = 0.5  # strength of lines of another class from which it does not
 OUTVOTED = 0.8  # strength from which lines of another class outdo an entry whose words say little
 NO_CLASS = (FOLLOWS, "none")
+OWN_CODE = "code_error"  # what a traceback is called that nobody knows: of unseen ones a fourth had another cause
 
 Weights = Mapping[str, Mapping[str, float]]
 
@@ -119,6 +120,7 @@ def seen_by_both(entry: Entry, score: float, lead: float, votes: Sequence[Vote |
         "against": 0.0 if agree else max(other, default=0.0),
         "alike, of no class": 0.0 if agree else max((vote.likeness for vote in cast), default=0.0),
         "facts": float(not votes),
+        "code": float(entry.cause == OWN_CODE),
     }
 
 
