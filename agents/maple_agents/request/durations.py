@@ -44,16 +44,9 @@ def _timed(words: Sequence[Token], at: int) -> tuple[int, Token]:
 
 def _clocked(words: Sequence[Token], at: int) -> tuple[int, int] | None:
     """Return the seconds of "3:30 hours" and its two words; None for anything else."""
-    parts = words[at].text.split(":")
-    if (
-        words[at].kind != CLOCK
-        or len(parts) != 2
-        or "-" in parts[0]
-        or at + 1 == len(words)
-        or words[at + 1].lex != "hour"
-    ):
-        return None
-    return int(parts[0]) * 3600 + int(parts[1]) * 60, 2
+    follows = [word.lex for word in words[at + 1 : at + 2]] == ["hour"]
+    match = re.fullmatch(r"(\d+):(\d+)", words[at].text) if follows and words[at].kind == CLOCK else None
+    return (int(match[1]) * 3600 + int(match[2]) * 60, 2) if match else None
 
 
 def _duration(words: Sequence[Token], at: int) -> tuple[int, int]:
@@ -95,20 +88,11 @@ def _amount(words: Sequence[Token], at: int) -> tuple[int, int, int]:
     if at >= len(words) or words[at].kind != NUMBER:
         return 0, 0, 0
     value = _float(words[at].lex)
-    half = [word.lex for word in words[at + 1 : at + 4]] == ["and", "a", "half"]
-    bare = [word.lex for word in words[at + 1 : at + 3]] == ["and", "half"]  # "one and half day"
-    half = half or bare
-    extra = (
-        3
-        if bare
-        else 4
-        if half
-        else 2
-        if at + 1 < len(words) and words[at + 1].text == "-" and words[at + 1].glued
-        else 1
-    )
-    if at + extra < len(words) and words[at + extra].lex == "full":
-        extra += 1
+    lexes = [word.lex for word in words[at + 1 : at + 4]]
+    half = 4 if lexes == ["and", "a", "half"] else 3 if lexes[:2] == ["and", "half"] else 0
+    dash = lexes and words[at + 1].text == "-" and words[at + 1].glued
+    extra = half or (2 if dash else 1)
+    extra += [word.lex for word in words[at + extra : at + extra + 1]] == ["full"]
     word = words[at + extra] if at + extra < len(words) else None
     unit = _unit(word) if word is not None else 0
     if value is None or not unit:

@@ -25,10 +25,6 @@ _BEGIN = re.compile(
     r"(?<![\w./$~@-])(?:(?:[A-Z_][A-Z0-9_]+=[^\s\"'`]+[ \t]+){0,8}(?:%s\b|%s\b))|(?<![\w./$~@-])(?:%s)(?![\w/]|\.\w)"
     % (_STARTER, _INTERPRETER, _FILE)
 )
-_QUOTED = re.compile(
-    r"```(?:\w*\n)?(?P<fence>[^`]{1,4000}?)```|`(?P<tick>[^`\n]{1,2000})`|(?<![\w])\"(?P<double>[^\"\n]{1,2000}"
-    r")\"(?!\w)|(?<![\w])'(?P<single>[^'\n]{1,2000})'(?!\w)|“(?P<curly>[^”\n]{1,2000})”"
-)
 _WORD = re.compile(r"[ \t]+((?:<[A-Za-z][\w -]{0,24}>|\\.|\"[^\"\n]*\"|'[^'\n]*'|\$\([^()\n]*\)|[^\s\"'`\\，])+)")
 _STOP = listed(_WORDS["stop"])
 _VERB = (
@@ -65,7 +61,7 @@ def read(text: str) -> tuple[list[Reading], list[tuple[int, int]]]:
     """Return the programs named in *text* with what their launchers say, and the characters they take."""
     readings: list[Reading] = []
     spans: list[tuple[int, int]] = []
-    commands = _commands(text)
+    commands = [*_bare(text)]
     chained = _chained(commands, text)
     commands = _only_file(commands)
     for at, command in enumerate(commands):
@@ -113,42 +109,7 @@ def _two(first: str, second: str) -> str:
     )
 
 
-def _commands(text: str) -> list[Command]:
-    commands: list[Command] = []
-    for source in (_quoted(text), _bare(text)):
-        for command in source:
-            if not any(command.start < other.end and other.start < command.end for other in commands):
-                commands.append(command)
-    return sorted(commands, key=lambda command: command.start)
-
-
-def _quoted(text: str) -> Iterator[Command]:
-    """Yield what stands in backticks or quotes and looks like a command, or is said to be one."""
-    for match in _QUOTED.finditer(text):
-        kind = match.lastgroup or "tick"
-        inside = match.group(kind)
-        body = inside.strip()
-        before = text[max(0, match.start() - 80) : match.start()]
-        named = re.search(
-            r"(?:\brun|\bexecute|\blaunch|\bcommand|\bprogram|\bcommand line|\bexecutable)(?:\s+(?:is"
-            r"|the command|command|with|like|as|this))?\s*[:=]?\s*[\"'*]*$",
-            before,
-            re.I,
-        )
-        if not body or "\n" in body or "$(" in body and not _LOOKS.match(body):
-            continue
-        if (
-            _LOOKS.match(body)
-            or named
-            and re.match(r"[\w./~$-]", body)
-            and " " in body + " "
-            and not re.match(r"[\w-]+$", body)
-        ):
-            start = match.start(kind) + inside.index(body)
-            yield Command(body, start, start + len(body), _strength(body, before, True))
-
-
-def _strength(body: str, before: str, quoted: bool) -> int:
+def _strength(body: str, before: str) -> int:
     """Return how surely a command is the program; 0 for a file that something else is done with."""
     tail = before.rstrip(" \t")
     if _NOT_PROGRAM.search(before) and not re.match(_STARTER + "|" + _INTERPRETER, body):
@@ -161,7 +122,10 @@ def _strength(body: str, before: str, quoted: bool) -> int:
             if re.search(r"\b(?:run|execute|launch|start|program|command|executable)\b[\s:=\"'`]*$", tail, re.I)
             else 0
         )
-    return SAID if quoted or _BEFORE_STRONG.search(before) else WEAK
+    return SAID if _BEFORE_STRONG.search(before) else WEAK
+
+
+_CLOSED = {"`": "`", '"': '"', "“": "”"}  # what is in quotes ends with them
 
 
 def _bare(text: str) -> Iterator[Command]:
@@ -171,18 +135,27 @@ def _bare(text: str) -> Iterator[Command]:
         match = _BEGIN.search(text, at)
         if not match:
             return
-        end = _arguments(text, match)
+        quote = _CLOSED.get(text[match.start() - 1 : match.start()], "") if match.start() else ""
+        closes = text.find(quote, match.end(), (text + "\n").index("\n", match.end())) if quote else -1
+        end = closes if closes > 0 else _arguments(text, match)
         before = text[max(0, match.start() - 80) : match.start()]
         body = text[match.start() : end]
         at = match.end()
-        if body.split()[-1:] == [body.strip()] and re.fullmatch(_STARTER + "|" + _INTERPRETER, body.strip()):
-            continue  # the bare name of a launcher or an interpreter is no command
+        name = body.strip()
+        bare = _INTERPRETER if closes > 0 else _STARTER + "|" + _INTERPRETER
+        if len(name.split()) == 1 and re.fullmatch(bare, name):
+            continue  # the bare name of a launcher or an interpreter is no command, but for one in quotes
         if re.match(r"(?:srun|salloc|interact)\b[^\n]*\s--pty\b", body):
             word = match.group().split()[0]
             yield Command(word, match.start(), match.start() + len(word), 0)
             continue  # a shell to work in: its options are those of a job
-        if re.match(_INTERPRETER + r"\s+\d", body) or re.match(
-            r"(?:\S*/)?(?:srun|torchrun|deepspeed|mpiexec|mpirun|ibrun)\b(?!\s+(?:-|\S*[./]|python|julia|bash))", body
+        if (
+            re.match(_INTERPRETER + r"\s+\d", body)
+            or closes < 0
+            and re.match(
+                r"(?:\S*/)?(?:srun|torchrun|deepspeed|mpiexec|mpirun|ibrun)\b(?!\s+(?:-|\S*[./]|python|julia|bash))",
+                body,
+            )
         ):
             continue
         at = max(end, match.end())
@@ -192,7 +165,7 @@ def _bare(text: str) -> Iterator[Command]:
         if folder:
             yield Command(folder.group() + body, match.start() - len(folder.group()), end, SAID)
             continue
-        yield Command(body, match.start(), end, _strength(body, before, False))
+        yield Command(body, match.start(), end, _strength(body, before))
 
 
 def _arguments(text: str, match: "re.Match[str]") -> int:
@@ -346,9 +319,13 @@ def _of_command(command: Command) -> list[Reading]:
             return readings
         words = words[program:]
     if words:
-        begin = command.start + words[0][1]
-        readings.append(Reading("program", command.text[words[0][1] :], begin, command.end, command.strength))
+        begin, line = command.start + words[0][1], command.text[words[0][1] :]
+        inner = _IN_SHELL.fullmatch(line)
+        readings.append(Reading("program", inner[2] if inner else line, begin, command.end, command.strength))
     return readings
+
+
+_IN_SHELL = re.compile(r"(?:ba|z|k)?sh[ \t]+-l?c[ \t]+([\"'])(.*)\1")  # bash -c "python train.py"
 
 
 _ELSEWHERE = ("jsrun", "aprun", "horovodrun")

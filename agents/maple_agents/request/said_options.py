@@ -179,8 +179,6 @@ def _readings(option: Option) -> Iterator[Reading]:
         return  # one task a node is what starts an agent there, and no number of ranks
     elif name in ("memory", "mail_on", "dependency", "cpus_per_task"):
         yield from _detail(name, value, start, end)
-    elif name == "constraint":
-        yield Reading("constraint", value, start, end, NAMED)
     elif name == "filesystems":
         yield Reading(name, ":".join(sorted(re.split("[:,]", value.lower()))), start, end, NAMED)
     elif value.isdigit() and name in ("nodes", RANKS, "ranks_per_node"):
@@ -217,18 +215,17 @@ def _gpus(value: str, name: str, start: int, end: int) -> Iterator[Reading]:
             yield Reading("gpu", item.type.decode(), start, end)
 
 
+_RESOURCES = {"select": "nodes", "nodes": "nodes", "ncpus": "cpus_per_node", "ngpus": "gpus_per_node",
+              "gpus": "gpus_per_node", "mpiprocs": "ranks_per_node", "ppn": "ranks_per_node"}  # fmt: skip
+
+
 def _resource(key: str, value: str, start: int, end: int) -> Iterator[Reading]:
-    if key in ("select", "nodes") and value.isdigit() and int(value):
-        yield Reading("nodes", int(value), start, end, NAMED)
+    name = _RESOURCES.get(key, key)
+    if value.isdigit() and int(value) > (name == "ranks_per_node") and key in _RESOURCES:
+        yield Reading(name, int(value), start, end, NAMED)
     elif key == "walltime" and of_clock(value):
-        yield Reading("walltime", clock(of_clock(value) or 0), start, end, NAMED)
+        yield Reading(key, clock(of_clock(value) or 0), start, end, NAMED)
     elif key == "filesystems" and re.fullmatch(r"\w+(?::\w+)*", value):
         yield Reading(key, ":".join(sorted(value.split(":"))), start, end, NAMED)
     elif key == "mem" and re.fullmatch(r"(?i)\d+[kmgt]b?", value):
         yield Reading("memory", value.upper().rstrip("B"), start, end, NAMED)
-    elif key == "ncpus" and value.isdigit() and int(value):
-        yield Reading("cpus_per_node", int(value), start, end, NAMED)
-    elif key in ("ngpus", "gpus") and value.isdigit() and int(value):
-        yield Reading("gpus_per_node", int(value), start, end, NAMED)
-    elif key in ("mpiprocs", "ppn") and value.isdigit() and int(value) > 1:
-        yield Reading("ranks_per_node", int(value), start, end, NAMED)

@@ -12,8 +12,8 @@ from functools import cache
 from typing import NamedTuple
 
 import tomllib
+from maple_submit_filter.host import places
 
-from ..ask.sites import folders
 from .language.vocabulary import listed, texts
 from .language.words import CLOCK, NAME, NUMBER, NUMERALS, SIGN, WORD, Token
 
@@ -32,7 +32,7 @@ class SiteNames(NamedTuple):
 def of_files() -> tuple[SiteNames, ...]:
     """Return the names in every site file in force. Only the head of a file is read: the tables are not needed."""
     sites: dict[str, SiteNames] = {}
-    for folder in folders():
+    for folder in places.folders("site_configs"):
         for name in sorted(os.listdir(folder)):
             if name.endswith(".toml") and name not in ("example.toml", "generic-slurm.toml", "generic-pbs.toml"):
                 site_names = _head(os.path.join(folder, name))
@@ -83,14 +83,9 @@ def stands_as_name(words: Sequence[Token], at: int, taken: int, name: str, capit
     """
     before = words[at - 1] if at else None
     behind = words[at + taken] if at + taken < len(words) else None
-    key_time = (
-        behind is not None
-        and behind.lex == "time"
-        and at + taken + 1 < len(words)
-        and (
-            words[at + taken + 1].kind != WORD  # "delta time 01:00:00"
-        )
-    )
+    key_time = [word.lex for word in words[at + taken :][:1]] == ["time"] and any(
+        word.kind != WORD for word in words[at + taken + 1 :][:1]
+    )  # "delta time 01:00:00"
     if behind is not None and behind.lex in _NOT_BEHIND and not key_time or _of_another_key(words, at):
         return False
     if name in _SHORT:
