@@ -21,13 +21,13 @@ from maple_agents.cli.history import answers as history
 from maple_agents.cli.new import handover
 from maple_agents.cli.templates import pages
 from maple_agents.progress import shapes as progress
-from maple_agents.scheduling import answer as replay
+from maple_agents.scheduling import replay
 from maple_agents.templates import catalogue
 from maple_agents.verify import report as verify
 from maple_daemon.cli import accounting_import, documents, memory_admin, priority, site
 from maple_daemon.install import settings
 from maple_daemon.install.refusals import Check
-from maple_daemon.priority.switch import Status
+from maple_daemon.priority.live import Status
 from maple_daemon.window import shapes as report
 from pydantic import BaseModel, Field, TypeAdapter
 

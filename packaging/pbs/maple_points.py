@@ -28,7 +28,7 @@ TABLE = "/var/spool/maple/forecasts.json"
 OWNERS = ("root", "maple")  # of the table, whose word counts
 OLDEST = 86400  # seconds since it was written
 MOST = 8 << 20  # bytes
-DOUBLINGS, STEPS = 8.0, 32  # as in maple_daemon/priority/factor.py
+DOUBLINGS, STEPS = 8.0, 32  # as in maple_daemon/priority/queue.py
 
 
 def table():

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from maple_agents.base.difference import unified
+from maple_agents.base.output import unified
 from maple_submit_filter.answer.decision import Decision, Rewritten
 from maple_submit_filter.types.edits import Fix, Safety, Span
 from maple_submit_filter.types.findings import Finding
@@ -371,17 +371,17 @@ def test_colours_are_for_terminals_and_no_color_switches_them_off(job, tmp_path)
 MAPLE = [sys.executable, "-c", "from maple_agents.cli.main import main; main()"]
 DRAWS = """
 from maple_agents.cli.plan import Branch
-from maple_agents.base.drawing import draw, findings
+from maple_agents.base.output import draw, findings
 draw(Branch("job", "a job", (Branch("step", "a step"),)))
 findings(["job.sh:1: error MPL301 wrong"])
 """
 
 
 def test_each_severity_has_a_colour_of_its_own(maple, monkeypatch, capfd):
-    from maple_agents.base import drawing
+    from maple_agents.base import output
 
-    monkeypatch.setattr(drawing, "coloured", lambda: True)
-    drawing.findings(["job.sh:1: error MPL301 wrong", "job.sh:2: advice MPL208 perhaps"])
+    monkeypatch.setattr(output, "coloured", lambda: True)
+    output.findings(["job.sh:1: error MPL301 wrong", "job.sh:2: advice MPL208 perhaps"])
     error, advice = capfd.readouterr().out.splitlines()
     assert "\x1b[31m\x1b[1merror" in error and "\x1b[33m\x1b[1madvice" in advice
 

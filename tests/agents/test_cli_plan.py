@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from maple_agents.base.drawing import Branch
+from maple_agents.base.output import Branch
 from maple_agents.cli.plan import branches
 from maple_submit_filter.answer.decision import Decision
 from maple_submit_filter.types.edits import Span

@@ -9,7 +9,7 @@ from typing import NamedTuple, Optional, TypedDict
 
 import jsonschema
 import pytest
-from maple_agents.base import json_output
+from maple_agents.base import output
 
 from tests.json_shapes import FOLDER, closed, fits
 
@@ -79,7 +79,7 @@ class Outer(TypedDict):
 
 def test_a_named_tuple_is_an_object_and_bytes_are_text(capsys: pytest.CaptureFixture[str]) -> None:
     """Printed so, and so in the schema; bytes that are no UTF-8 can be had again."""
-    json_output.echo(Outer(inner=[Inner(b"\xff", (1, 2))], more=None))
+    output.echo(Outer(inner=[Inner(b"\xff", (1, 2))], more=None))
     told = json.loads(capsys.readouterr().out)
     assert told == {"inner": [{"text": "\udcff", "places": [1, 2]}], "more": None}
     shape = written.known(Outer)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from maple_agents.base import kept_expressions
+from maple_agents.base import expressions
 
 PATTERNS = [
     (r"(?P<port>\d+)\D+(?P<host>[a-z.]+)", "port 29500 on node.a"), (r"(?i)ÄÖ|ß{2,}", "xx äö ßß"),
@@ -24,7 +24,7 @@ PATTERNS = [
 def cache(tmp_path, monkeypatch):
     """A cache folder of the user's own, and how many expressions are worth a file: one."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(kept_expressions, "FEW", 1)
+    monkeypatch.setattr(expressions, "FEW", 1)
     return tmp_path / "maple"
 
 
@@ -44,11 +44,11 @@ def found() -> list[object]:
 def test_what_was_kept_finds_what_is_compiled_finds(cache):
     """Twice with the cache, of which the second compiles nothing, as without."""
     usual = found()
-    with kept_expressions.used():
+    with expressions.used():
         first = found()
     (file,) = cache.iterdir()
     written = file.stat().st_mtime_ns
-    with kept_expressions.used():
+    with expressions.used():
         second = found()
     assert usual == first == second and file.stat().st_mtime_ns == written
     assert re._compiler.compile.__module__ == "re._compiler"  # type: ignore[attr-defined]  # nothing is left behind
@@ -58,7 +58,7 @@ def test_what_was_kept_finds_what_is_compiled_finds(cache):
 def test_a_file_that_is_odd_changes_nothing(cache, harm):
     """It is compiled as ever."""
     usual = found()
-    with kept_expressions.used():
+    with expressions.used():
         found()
     (file,) = cache.iterdir()
     rows = marshal.loads(file.read_bytes())
@@ -66,7 +66,7 @@ def test_a_file_that_is_odd_changes_nothing(cache, harm):
     texts = {"no marshal": b"\x80\x04no", "another type": marshal.dumps([1]), "a row of nonsense": marshal.dumps(bad)}
     file.write_bytes(texts.get(harm, marshal.dumps(bad)))
     file.chmod(0o666 if harm == "writable by others" else 0o600)
-    with kept_expressions.used():
+    with expressions.used():
         assert found() == usual
 
 
@@ -75,11 +75,11 @@ def test_no_folder_no_matter(tmp_path, monkeypatch):
     usual = found()
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with kept_expressions.used():
+    with expressions.used():
         assert found() == usual
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.delenv("HOME")
-    with kept_expressions.used():
+    with expressions.used():
         assert found() == usual
 
 

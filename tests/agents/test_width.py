@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 import pytest
-from maple_agents.base import drawing
+from maple_agents.base import output
 from maple_agents.base.terminal import on_screen
 from maple_agents.cli.fix.command import fix
 from maple_agents.cli.main import maple
@@ -74,7 +74,7 @@ def test_every_rule_s_page_fits_and_keeps_its_words(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", str(WIDE))
     wrong = {}
     for page in pages():
-        drawing.page(page.text)
+        output.page(page.text)
         shown = capsys.readouterr().out
         assert page.text.split() == shown.split(), page.code
         if too_wide(shown):

@@ -11,10 +11,9 @@ import time
 import pytest
 from click.testing import CliRunner
 from maple_agents.forecast.accounting import SACCT, read
-from maple_agents.forecast.lineages import Lineages
 from maple_agents.forecast.needs import Forecast, forecast
 from maple_agents.forecast.replay import Played, Score, coverage, play, score, shortened
-from maple_agents.forecast.runs import Asked, Work
+from maple_agents.forecast.runs import Asked, Lineages, Work
 from maple_agents.forecast.service_runs import runs_of
 from maple_daemon.cli.admin import admin
 from maple_daemon.store import open_store

@@ -7,7 +7,7 @@ import statistics
 import time
 
 import pytest
-from maple_agents.scheduling.queueing import ordering, preemption
+from maple_agents.scheduling.queueing import ordering
 from maple_agents.scheduling.queueing.jobs import Job, by, figures
 from maple_agents.scheduling.queueing.policies import (
     easy,
@@ -44,7 +44,7 @@ def test_scheduling_of_a_queue_as_published(pool):
     stopping += [("2d-gittins", gittins.policy([job.size * job.seconds for job in jobs[::3]])),
                  ("srsf", shortest_remaining.POLICY)]  # fmt: skip
     for name, preemptive in stopping:
-        _row(name, pool, preemption.simulate(jobs, pool, preemptive))
+        _row(name, pool, ordering.preempt(jobs, pool, preemptive))
 
 
 def _row(name, pool, ended):

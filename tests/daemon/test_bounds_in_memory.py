@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from maple_daemon.base import metrics
+from maple_daemon.base import telemetry
 from maple_daemon.base.peers import Peer
 from maple_daemon.decide import rules_in_force
 from maple_daemon.decide.handlers import Handled
@@ -128,8 +128,8 @@ def test_so_many_may_read_the_numbers_at_once_and_no_more(tmp_path: Any) -> None
             return b""
 
     async def run() -> None:
-        server = await metrics.serve(metrics.Metrics(), path)
-        idle = [await asyncio.open_unix_connection(path) for _ in range(metrics._MOST_OPEN)]
+        server = await telemetry.serve(telemetry.Metrics(), path)
+        idle = [await asyncio.open_unix_connection(path) for _ in range(telemetry._MOST_OPEN)]
         await asyncio.sleep(0.2)
         assert await ask(*await asyncio.open_unix_connection(path)) == b""
         idle[0][1].close()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from maple_daemon.base import metrics, settings
+from maple_daemon.base import settings, telemetry
 from maple_daemon.cli.daemon import main
 from maple_submit_filter.site import snapshot
 from maple_submit_filter.site.facts import GENERIC_SLURM
@@ -100,7 +100,7 @@ def test_a_port_alone_is_one_of_this_host(tmp_path: Path, told: str) -> None:
     path = tmp_path / "daemon.toml"
     path.write_text("metrics = %s\n" % told)
     found, wrong = settings.examined(str(path))
-    assert not wrong and metrics.place_of(found.metrics) == ("127.0.0.1", 9100)
+    assert not wrong and telemetry.place_of(found.metrics) == ("127.0.0.1", 9100)
 
 
 def test_without_a_name_the_settings_are_those_of_the_installation_on_path(

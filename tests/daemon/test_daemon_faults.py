@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from maple_daemon.base.limits import Busy
+from maple_daemon.base.settings import Busy
 from maple_daemon.decide.workers import Workers
 from maple_submit_filter.answer import reply as answer
 from maple_submit_filter.host import frames

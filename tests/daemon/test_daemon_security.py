@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from maple_daemon.base.limits import Bounds, Busy, Limits
 from maple_daemon.base.peers import peer_of
+from maple_daemon.base.settings import Bounds, Busy, Limits
 from maple_daemon.serve import queries
 from maple_submit_filter.answer import decision, packing
 from maple_submit_filter.answer import reply as answer

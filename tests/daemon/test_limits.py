@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_daemon.base.limits import BYTES_OF_REQUEST, SHARE, Bounds, Busy, Limits
+from maple_daemon.base.settings import BYTES_OF_REQUEST, SHARE, Bounds, Busy, Limits
 
 BOUNDS = Bounds(rate=10.0, burst=20.0, open=2, all=3, held=8 << 20)
 

@@ -8,8 +8,8 @@ import os
 from typing import Any, Optional, cast
 
 import pytest
-from maple_daemon.base.limits import Bounds
 from maple_daemon.base.peers import Peer
+from maple_daemon.base.settings import Bounds
 from maple_daemon.decide.exact import key_of
 from maple_daemon.decide.handlers import Wish
 from maple_daemon.remember import readings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maple_daemon.base.limits import Bounds
+from maple_daemon.base.settings import Bounds
 
 from tests.daemon.test_readings import Place
 

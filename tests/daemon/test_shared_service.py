@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_daemon.base import limits
+from maple_daemon.base import settings
 from maple_daemon.cli import daemon as program
 from maple_daemon.serve import service
 from maple_daemon.store import sqlite
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can become s
 @pytest.fixture
 def shared() -> Iterator[Daemon]:
     """A service of `SERVICE`, in a fork: that user need not be able to reach the tests' interpreter."""
-    assert limits and service and sqlite  # read while they can be
+    assert settings and service and sqlite  # read while they can be
     made = Daemon()
     os.chmod(made.folder, 0o755)
     os.chown(made.folder, SERVICE, SERVICE)

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from maple_daemon.base.limits import Busy
+from maple_daemon.base.settings import Busy
 from maple_daemon.decide import workers
 from maple_daemon.decide.workers import Workers
 

@@ -369,9 +369,9 @@ def test_the_front_is_never_taken_for_the_real_command(installed):
 
 def test_two_administrators_at_once_do_not_mix(installed):
     """The second is told to wait."""
-    from maple_daemon.install.release import atomic
+    from maple_daemon.install.release import layout
 
-    with atomic.alone(installed.prefix):
+    with layout.alone(installed.prefix):
         result = installed.install(version="0.2.0")
     assert result.exit_code == 2 and "another maple admin is running here" in result.output
 

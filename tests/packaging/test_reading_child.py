@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 from maple_daemon.install import settings
-from maple_daemon.install.release import releases
+from maple_daemon.install.release import interpreter, releases
 from maple_daemon.install.release.interpreter import Interpreter, inspect
 from maple_daemon.install.release.layout import Release
-from maple_daemon.install.service import reading_child
 
 SYSTEM = Path("/usr/bin/python3")
 
@@ -22,7 +21,7 @@ SYSTEM = Path("/usr/bin/python3")
 def python() -> Interpreter:
     """One that only root can change, and that is new enough."""
     found = inspect(str(SYSTEM))
-    if not isinstance(found, Interpreter) or found.version < reading_child.OLDEST:
+    if not isinstance(found, Interpreter) or found.version < interpreter.OLDEST_READER:
         pytest.skip("the system's Python is older")
     return found
 
@@ -82,7 +81,7 @@ def test_the_doctor_looks_at_it(cluster, served):
     release, told = served
     assert ("reader", "ok") in _doctor(cluster)
     text = release.config.read_text()
-    elsewhere = reading_child.packages()[1] / "admission" / "child.py"
+    elsewhere = interpreter.packages()[1] / "admission" / "child.py"
     release.config.write_text(text.replace(told["child"], str(elsewhere)))
     assert ("reader", "wrong") in _doctor(cluster)
     release.config.write_text(text + "child_path=/work/checkout\n")
@@ -105,11 +104,11 @@ def test_an_interpreter_that_another_may_change_is_not_taken(tmp_path, monkeypat
     mine.write_text("#!/bin/sh\n")
     mine.chmod(0o777)
     monkeypatch.setattr(sys, "executable", str(python.path))
-    monkeypatch.setattr(reading_child, "inspect", lambda path: Interpreter(Path(path), (3, 12, 0)))
-    monkeypatch.setattr(reading_child, "_is_open", lambda paths: True)  # the folder of a test is root's alone
-    assert reading_child.python_for(Interpreter(mine, (3, 12, 0))) == Interpreter(python.path, (3, 12, 0))
+    monkeypatch.setattr(interpreter, "inspect", lambda path: Interpreter(Path(path), (3, 12, 0)))
+    monkeypatch.setattr(interpreter, "_is_open", lambda paths: True)  # the folder of a test is root's alone
+    assert interpreter.python_for(Interpreter(mine, (3, 12, 0))) == Interpreter(python.path, (3, 12, 0))
     monkeypatch.setattr(sys, "executable", str(mine))
-    assert reading_child.python_for(Interpreter(mine, (3, 12, 0))) is None
+    assert interpreter.python_for(Interpreter(mine, (3, 12, 0))) is None
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="for everybody only root installs")
@@ -117,12 +116,12 @@ def test_what_not_everybody_may_read_is_not_taken(tmp_path):
     """It would fail for all but root."""
     tmp_path.chmod(0o700)
     (tmp_path / "x").mkdir()
-    assert not reading_child._is_open([tmp_path / "x", tmp_path])
-    assert reading_child._is_open([Path("/usr/lib"), Path("/usr")])
+    assert not interpreter._is_open([tmp_path / "x", tmp_path])
+    assert interpreter._is_open([Path("/usr/lib"), Path("/usr")])
 
 
 def test_an_interpreter_that_is_too_old_is_not_taken(monkeypatch):
     """What reads configs needs 3.11; the helper does not."""
     monkeypatch.setattr(sys, "executable", "/proc/nowhere/python3")
-    monkeypatch.setattr(reading_child, "inspect", lambda path: Interpreter(Path(path), (3, 9, 2)))
-    assert reading_child.python_for(Interpreter(SYSTEM, (3, 9, 2))) is None
+    monkeypatch.setattr(interpreter, "inspect", lambda path: Interpreter(Path(path), (3, 9, 2)))
+    assert interpreter.python_for(Interpreter(SYSTEM, (3, 9, 2))) is None

@@ -15,11 +15,10 @@ import traceback
 from pathlib import Path
 
 import pytest
-from maple_daemon.base import limits
 from maple_daemon.base.settings import load
 from maple_daemon.install import installation
 from maple_daemon.install.release import releases
-from maple_daemon.install.service import own_files, service_files
+from maple_daemon.install.service import hooks, service_files
 from maple_daemon.serve import identity, service
 from maple_daemon.store import sqlite
 
@@ -162,7 +161,7 @@ def test_a_unit_that_is_not_ours_is_never_overwritten(cluster, units):
 
 
 @pytest.mark.parametrize(
-    "step", [(own_files, "write"), (installation, "write_receipt"), (releases, "switch")], ids=lambda one: one[1]
+    "step", [(hooks, "write"), (installation, "write_receipt"), (releases, "switch")], ids=lambda one: one[1]
 )
 def test_a_failure_midway_leaves_what_was_there(cluster, units, fails_at, step):
     """A full disk while the files are written: the former release, and none of them."""
@@ -178,7 +177,7 @@ def test_a_second_unit_that_cannot_be_written_takes_the_first_one_back(cluster, 
     """All or nothing, also among the files themselves."""
     assert cluster.install().exit_code == 0
     before = cluster.listing()
-    real, calls = own_files.write, []
+    real, calls = hooks.write, []
 
     def once(*given):
         calls.append(given)
@@ -186,7 +185,7 @@ def test_a_second_unit_that_cannot_be_written_takes_the_first_one_back(cluster, 
             raise OSError(28, "No space left on device", "unit")
         return real(*given)
 
-    cluster.monkeypatch.setattr(own_files, "write", once)
+    cluster.monkeypatch.setattr(hooks, "write", once)
     assert cluster.install(*OWN, "--units", str(units)).exit_code == 2
     assert len(calls) == 3 and cluster.listing() == before
 
@@ -337,7 +336,7 @@ def test_a_plain_user_has_a_service_of_his_own(compiled, cluster, tmp_path):
     """Installed, started by the line that is printed, answering from memory the second time, and gone again."""
     cluster.install()  # imports all that the child cannot read as another user
     cluster.admin("uninstall")
-    assert limits and service and sqlite  # so does the service
+    assert service and sqlite  # so does the service
     home = Path(tempfile.mkdtemp(dir="/tmp"))  # another run of pytest may close its own folder to others at any time
     cluster = _moved(cluster, home / "cluster")
     runtime = home / "run"

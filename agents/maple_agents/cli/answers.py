@@ -12,7 +12,7 @@ from maple_submit_filter.types.launch_plan import Allocation, Group, Process, St
 from maple_submit_filter.types.text import show
 
 from ..ask.submission import Answer
-from ..base.difference import text, unified
+from ..base.output import text, unified
 from . import shapes
 
 

@@ -18,9 +18,9 @@ from maple_submit_filter.types.findings import Finding
 from maple_submit_filter.types.job import line_of
 
 from ..ask.submission import Answer, answer
-from ..base import json_output
+from ..base import output
 from ..base.complaint import Complaint
-from ..base.difference import unified
+from ..base.output import unified
 from . import completion
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def check(
         if as_json:
             from .answers import checked
 
-            json_output.echo(checked(asked, mode))
+            output.echo(checked(asked, mode))
         else:
             show(asked, mode, with_plan)
         return EXIT.get(asked.decision.verdict, 1)
@@ -129,7 +129,7 @@ def _each(scripts: Sequence[str], words: Sequence[str], site_id: Optional[str], 
         if not as_json:
             show(asked, mode, with_plan)
     if as_json:
-        json_output.echo(shapes.Checks(scripts=rows))
+        output.echo(shapes.Checks(scripts=rows))
     return max(codes)
 
 
@@ -163,15 +163,15 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
     """Print findings and differences for people; the tree of processes only where it is asked for, or wrong."""
     from maple_submit_filter.answer.fate import fates
 
-    from ..base import drawing
+    from ..base import output
 
     decision, source = asked.decision, asked.submission.script or b""
-    lines = report(decision.findings, source, asked.name, fates(decision, mode), drawing.width())
-    drawing.findings(lines)
+    lines = report(decision.findings, source, asked.name, fates(decision, mode), output.width())
+    output.findings(lines)
     if decision.plan is not None and decision.plan.steps and (with_plan or _is_wrong(decision)):
         from .plan import branches
 
-        drawing.draw(branches(decision.plan, asked.name))
+        output.draw(branches(decision.plan, asked.name))
     _differences(asked, decision.repaired, "submitted in its place" if mode == "repair" else "mode repair would submit")
     of = _remainder(asked)
     _left(asked, of.new)
@@ -180,20 +180,20 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
         advice = not any(finding.proven for finding in decision.findings)
         title = SUGGESTED if advice else ACCEPTED if asked.asks else TOGETHER
         _differences(asked, decision.offered, "written anew, if you take it" if anew else title)
-        drawing.say("  " + printable(says) for says in decision.offered.says)
-        drawing.say(_hidden(asked, decision.offered) if not anew else ())
-        drawing.say(_wrong_then(asked, of.behind[0]))
-    drawing.say(_choices(asked))
-    drawing.say(printable(held) for code, held in decision.held_back if code == CODE)
-    drawing.say(_mapping(asked))
+        output.say("  " + printable(says) for says in decision.offered.says)
+        output.say(_hidden(asked, decision.offered) if not anew else ())
+        output.say(_wrong_then(asked, of.behind[0]))
+    output.say(_choices(asked))
+    output.say(printable(held) for code, held in decision.held_back if code == CODE)
+    output.say(_mapping(asked))
     unlisted = list(_unlisted(asked))
-    drawing.say(unlisted)
+    output.say(unlisted)
     text = _summary(asked, mode, of)
-    drawing.say([f"{printable(asked.name)}: {NOTHING_ELSE if unlisted and text == NOTHING else text}"])
-    drawing.say([asked.on_site])
-    drawing.say(_forecast(asked))
+    output.say([f"{printable(asked.name)}: {NOTHING_ELSE if unlisted and text == NOTHING else text}"])
+    output.say([asked.on_site])
+    output.say(_forecast(asked))
     if _waits_for_arguments(asked):
-        drawing.say([ARGUMENTS_UNKNOWN])
+        output.say([ARGUMENTS_UNKNOWN])
 
 
 def _forecast(asked: Answer) -> Iterator[str]:
@@ -260,16 +260,16 @@ def _remainder(asked: Answer) -> Remainder:
 
 def _left(asked: Answer, new: Sequence[Finding]) -> None:
     """Tell what is found in the repaired script and was not in the one before: a mistake may have hidden it."""
-    from ..base import drawing
+    from ..base import output
 
     made = asked.decision.repaired
     if made is None:
         return
     script = asked.submission.script if made.script is None else made.script
-    drawing.say(_hidden(asked, made))
+    output.say(_hidden(asked, made))
     if new:
-        drawing.say(["and there, still:"])
-        drawing.findings(report(new, script or b"", asked.name, width=drawing.width()))
+        output.say(["and there, still:"])
+        output.findings(report(new, script or b"", asked.name, width=output.width()))
 
 
 def _unlisted(asked: Answer) -> Iterator[str]:
@@ -343,7 +343,7 @@ def _waits_for_arguments(asked: Answer) -> bool:
 
 
 def _differences(asked: Answer, new: Optional[Rewritten], title: str) -> None:
-    from ..base import drawing
+    from ..base import output
 
     if new is None:
         return
@@ -352,4 +352,4 @@ def _differences(asked: Answer, new: Optional[Rewritten], title: str) -> None:
         click.echo("  " + " ".join(printable(os.fsdecode(word)) for word in new.argv))
     before = asked.submission.script or b""
     text = unified(before, before if new.script is None else new.script, asked.name)
-    drawing.diff(printable(line.replace("\t", "    ")) for line in text.split("\n")[:-1])
+    output.diff(printable(line.replace("\t", "    ")) for line in text.split("\n")[:-1])

@@ -6,9 +6,8 @@ from typing import Optional
 
 import click
 
-from ..base import drawing, json_output
-from ..base.complaint import Complaint
-from ..base.near_names import meant
+from ..base import output
+from ..base.complaint import Complaint, meant
 from . import completion
 from .rule_pages import Page, pages
 
@@ -27,12 +26,12 @@ def explain(code: Optional[str], as_json: bool) -> None:
     known = pages()
     shown = known if code is None else (_page(code, known),)
     if as_json:
-        json_output.echo(shown)
+        output.echo(shown)
     elif code is None:
         click.echo("\n".join(f"{page.code}  {page.title}" for page in shown) or "no rules are installed")
     else:
         click.echo(f"{click.style(shown[0].code, bold=True)} {shown[0].title}\n")
-        drawing.page(shown[0].text)
+        output.page(shown[0].text)
 
 
 def _page(code: str, known: tuple[Page, ...]) -> Page:

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Optional, Tuple, TypedDict
 import click
 from maple_submit_filter.answer.report import printable
 
-from ..base import json_output
+from ..base import output
 from . import completion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..forecast.advice import MemoryAdvice
-    from ..forecast.lineages import Lineages
     from ..forecast.needs import Forecast, NoForecast
-    from ..forecast.runs import Asked, Run
+    from ..forecast.runs import Asked, Lineages, Run
     from ..forecast.sizes import Size
     from ..forecast.sources import Known
 
@@ -131,9 +130,9 @@ def forecast(
     from ..forecast.accounting import read_file
     from ..forecast.advice import memory_advice
     from ..forecast.asked_job import asked_of
-    from ..forecast.lineages import Lineages
     from ..forecast.needs import Forecast
     from ..forecast.needs import forecast as made
+    from ..forecast.runs import Lineages
     from ..forecast.sizes import compared, known_sizes
 
     asked_script = answer(script, words, site_id)
@@ -146,7 +145,7 @@ def forecast(
     outlook = made(asked, lineages)
     run_at = [] if accounting_file else known_sizes(asked.name)
     if as_json:
-        json_output.echo(_answer(asked, outlook, memory_advice(asked, lineages), known, run_at))
+        output.echo(_answer(asked, outlook, memory_advice(asked, lineages), known, run_at))
     else:
         _show(asked, outlook, lineages, known)
         for line in compared(run_at):
@@ -178,19 +177,19 @@ def _similar(asked: "Asked", known: "Known") -> None:
 
 def sentences(asked: "Asked", outlook: "Forecast | NoForecast", lineages: "Lineages") -> "Iterator[str]":
     """Yield what is said to people: what is asked for, what is forecast and from what, what is advised."""
-    from ..forecast import advice, sentences
+    from ..forecast import advice
     from ..forecast.needs import Forecast
 
-    yield sentences.line(asked, outlook)
-    yield from sentences.notes(asked, outlook)
+    yield advice.line(asked, outlook)
+    yield from advice.notes(asked, outlook)
     held, busy = advice.memory_advice(asked, lineages), advice.gpu_advice(asked, lineages)
     if held is not None:
-        yield sentences.memory(asked, held)
+        yield advice.memory(asked, held)
     limit = advice.time_advice(asked, outlook) if isinstance(outlook, Forecast) else None
     if limit is not None:
-        yield sentences.time(asked, limit)
+        yield advice.time(asked, limit)
     if busy is not None:
-        yield sentences.gpus(busy)
+        yield advice.gpus(busy)
 
 
 def _table(runs: "tuple[Run, ...]") -> None:

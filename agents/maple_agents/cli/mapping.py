@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional, Tuple
 import click
 from maple_submit_filter.answer.report import printable
 
-from ..base import json_output
+from ..base import output
 from ..base.complaint import Complaint
 from . import completion, mapping_answers
 from .groups import Group
@@ -85,7 +85,7 @@ def check(
     asked, lines = _judged(script, words, site_id, files)
     findings = [finding for line in lines for finding in line.findings]
     if as_json:
-        json_output.echo(mapping_answers.answer(asked, lines, files))
+        output.echo(mapping_answers.answer(asked, lines, files))
         return 1 if findings else 0
     offers = offered(asked, lines, files)
     for finding, sentence in zip(findings, sentences(findings, asked.name)):
@@ -131,7 +131,7 @@ def show(
     asked, lines = _judged(script, words, site_id, files)
     drawn = [line for line in lines if line.placed is not None]
     if as_json:
-        json_output.echo(mapping_answers.answer(asked, lines, files))
+        output.echo(mapping_answers.answer(asked, lines, files))
         return 0 if drawn else 1
     for text in _pictures(asked, drawn, files):
         click.echo(printable(text))

@@ -15,9 +15,9 @@ from maple_submit_filter.types.launch_plan import Allocation, Group, LaunchPlan,
 from maple_submit_filter.types.text import show
 
 from ..ask.submission import Answer, answer
-from ..base import json_output
+from ..base import output
 from ..base.complaint import Complaint
-from ..base.drawing import Branch, draw, findings, say, width
+from ..base.output import Branch, draw, findings, say, width
 from . import completion
 
 MOST_RANKS = 16  # on one node; more are folded into one line
@@ -55,7 +55,7 @@ def plan(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: b
     if as_json:
         from .answers import planned
 
-        json_output.echo(planned(asked))
+        output.echo(planned(asked))
         return 0
     if asked.decision.plan is None:
         raise Complaint(f"{asked.name}: there is no plan: the script could not be read", "see maple check")

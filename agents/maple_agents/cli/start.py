@@ -26,9 +26,9 @@ def maple_fix() -> None:
     """Run `maple-fix`; it ends the process."""
     gc.set_threshold(OBJECTS)
     try:
-        from ..base import kept_expressions
+        from ..base import expressions
 
-        with kept_expressions.used():
+        with expressions.used():
             from .fix.command import main
 
             main()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from .lineages import Basis, Lineage, Lineages, differences, same_work
-from .runs import Asked, Run
+from .runs import Asked, Basis, Lineage, Lineages, Run, differences, same_work
 
 SHARE = 0.9  # of runs that end before `Forecast.most`
 MOST_SHOWN = 5

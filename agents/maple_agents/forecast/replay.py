@@ -11,9 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from .lineages import Lineages
 from .needs import Forecast, NoForecast, forecast
-from .runs import Asked, Run
+from .runs import Asked, Lineages, Run
 
 MARGIN = 600.0  # seconds that a shortened limit leaves at least
 LAST = 3  # runs whose longest a limit is made of

@@ -17,11 +17,10 @@ from ..ask.memory.versions import jobs as remembered_jobs
 from ..ask.memory.versions import told_runs
 from ..ask.submission import Answer
 from ..diagnose.gather.sources.job_facts import name_of
-from . import sentences
+from . import advice
 from .asked_job import asked_of, scaling
-from .lineages import Lineages
 from .needs import Forecast, forecast
-from .runs import Asked, Run, Work
+from .runs import Asked, Lineages, Run, Work
 
 HURRY = 0.3  # seconds that `maple check` and `maple history` wait for a line
 _NEWEST, _OF_NAME = 300, 100  # of any name, which show how far runs stray from the one before them; of the job's own
@@ -47,7 +46,7 @@ def line(answer: Answer) -> str:
         known = runs_of(asked)
     except (NoService, Refused):
         return ""
-    return sentences.line(asked, forecast(asked, Lineages(known))) if any(_is_of(run, asked) for run in known) else ""
+    return advice.line(asked, forecast(asked, Lineages(known))) if any(_is_of(run, asked) for run in known) else ""
 
 
 def line_of_version(version: Version, now: float) -> str:
@@ -60,7 +59,7 @@ def line_of_version(version: Version, now: float) -> str:
     except (NoService, Refused):
         return ""
     outlook = forecast(asked, Lineages(known))
-    return sentences.line(asked, outlook) if isinstance(outlook, Forecast) else ""
+    return advice.line(asked, outlook) if isinstance(outlook, Forecast) else ""
 
 
 def joined(runs: Iterable[Run], counted: Iterable[Run]) -> list[Run]:

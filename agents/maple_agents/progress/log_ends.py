@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
 
-from ..base import processor_time
+from ..base import expressions
 from ..diagnose.read.units.prefixes import Labels, labels, prefix
 from . import agreement, key_values, tails
 from .alarms import alarms
@@ -54,9 +54,9 @@ def _bounded(path: str, formats: Formats, rank: int | None, name: str) -> tuple[
     if not formats.own:
         return read(path, formats, rank, name), formats
     try:
-        with processor_time.limited(MOST_SECONDS):
+        with expressions.limited(MOST_SECONDS):
             return read(path, formats, rank, name), formats
-    except processor_time.Spent:
+    except expressions.Spent:
         rest = formats.of_ours()
         return replace(read(path, rest, rank, name), wrong=TOO_SLOW), rest
 

@@ -18,8 +18,7 @@ from maple_submit_filter.site.facts import Site
 from ..ask import sites
 from ..ask.sites import files
 from ..ask.sites.model import Fact, SiteFile
-from ..base.script_lines import BEGINS_AT_HOME, GOES_BACK
-from ..base.tables import Part, Table, paths, read
+from ..base.tables import BEGINS_AT_HOME, GOES_BACK, Part, Table, paths, read
 
 _WHY = "Drafted from the site file: look at every line, and say here why it is so."
 _PAGES = {

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, NamedTuple, TypedDict
 
 import click
-from maple_agents.base import json_output
+from maple_agents.base import output
 from maple_agents.base.complaint import Complaint
 from maple_agents.forecast.runs import RunSum
 
@@ -83,7 +83,7 @@ def import_(path: str, sacct: tuple[str, ...], pbs: tuple[str, ...], swf: tuple[
             taken = taken.and_(*_import(store, form, file, since, uid_of))
         new, sums = store.run_count() - before, store.run_sums()
     if as_json:
-        json_output.echo(Imported(read=taken.read, old=taken.old, unread=taken.unread, new=new, sums=sums))
+        output.echo(Imported(read=taken.read, old=taken.old, unread=taken.unread, new=new, sums=sums))
         return
     click.echo("runs read %d, new %d, known %d" % (taken.read, new, taken.read - taken.old - new))
     if taken.old:

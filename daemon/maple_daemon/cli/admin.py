@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from maple_agents.base import json_output
+from maple_agents.base import output
 from maple_agents.base.terminal import on_screen
 from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
@@ -284,7 +284,7 @@ def doctor(prefix: str, as_json: bool, job: bool, wait: float, words: tuple[str,
     elif words:
         raise Refused("WORDS are for a job, and none is asked for", "add --job")
     if as_json:
-        json_output.echo(checks)
+        output.echo(checks)
     else:
         table(checks)
     if any(check.state == "wrong" for check in checks):
@@ -326,7 +326,7 @@ def mode(
         raise Refused("no mode is named", "add one: off, observe, warn, repair, or default")
     now = modes.modes_in_force(home)
     if as_json:
-        json_output.echo(now)
+        output.echo(now)
         _tell(says, err=True)
         return
     click.echo(f"site: {now['mode']}")
@@ -375,4 +375,4 @@ def report(prefix: str | None, config: str | None, since: str, as_json: bool, ht
     if config or not prefix or (not named and daemon_toml(prefix)):
         memory = report_of_memory(config or "", since, show=not as_json, after=bool(prefix))
     if as_json:
-        json_output.echo(reported(seen, memory, looked(source(prefix, config, since))))
+        output.echo(reported(seen, memory, looked(source(prefix, config, since))))

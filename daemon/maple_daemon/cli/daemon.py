@@ -21,7 +21,7 @@ LONGEST = 107  # bytes that the path of a socket may have (unix(7))
 
 def mistakes(settings: Settings) -> Iterator[str]:
     """Yield a line for each thing with which the service would not start, or would answer wrongly."""
-    from ..base import metrics  # of the extra: where it is not installed, `main` has to live to say so
+    from ..base import telemetry  # of the extra: where it is not installed, `main` has to live to say so
     from ..decide import rules_in_force
 
     if settings.conf:
@@ -38,7 +38,7 @@ def mistakes(settings: Settings) -> Iterator[str]:
         elif os.path.lexists(path) and not stat.S_ISSOCK(os.lstat(path).st_mode):
             yield "%s: %s: is there and no socket" % (key, path)
     try:
-        metrics.place_of(settings.metrics)
+        telemetry.place_of(settings.metrics)
     except ValueError as error:
         yield str(error)
 
@@ -177,9 +177,8 @@ def _ordered(settings: Settings, roles: tuple[str, ...], path: str) -> int:
     """Order waiting jobs: a process of its own, because what answers submissions may ask no scheduler."""
     from maple_submit_filter.host.places import etc
 
-    from ..base.log import configure
-    from ..priority.live import Live
-    from ..priority.switch import place
+    from ..base.telemetry import configure
+    from ..priority.live import Live, place
 
     if set(roles) != {"priority"}:
         raise Wrong("--role priority: it goes with no other role; start it as a process of its own")
@@ -194,8 +193,8 @@ def _served(settings: Settings) -> int:
     sys.setswitchinterval(SWITCH)
     gc.freeze()
     gc.set_threshold(*COLLECT)
-    from ..base.log import configure
     from ..base.peers import NoSocket
+    from ..base.telemetry import configure
     from ..serve.service import Service, listening
 
     configure(settings.log)

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Tuple, TypedDict, Union
 
 import click
-from maple_agents.base import json_output
+from maple_agents.base import output
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
@@ -104,7 +104,7 @@ def list_(as_json: bool) -> None:
 
     added = sorted(documents.every(), key=lambda document: document.source)
     if as_json:
-        json_output.echo([_kept(document) for document in added])
+        output.echo([_kept(document) for document in added])
         return
     if not added:
         click.echo("no documents; maple admin docs add PATH keeps some")
@@ -157,7 +157,7 @@ def search(words: Tuple[str, ...], most: int, as_json: bool) -> None:
 
     match = installed().search(" ".join(words), most)
     if as_json:
-        json_output.echo([_passage(document, piece, fit) for document, piece, fit in match])
+        output.echo([_passage(document, piece, fit) for document, piece, fit in match])
         return
     if not match:
         click.echo("nothing")

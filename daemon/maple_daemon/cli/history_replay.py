@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
-from maple_agents.base import json_output
+from maple_agents.base import output
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli import completion
 
@@ -61,9 +61,8 @@ def replay(
       maple admin replay --pbs /var/spool/pbs/server_priv/accounting/20261101
       maple admin replay --swf site.swf --pool 512 --json
     """
-    from maple_agents.scheduling import page
     from maple_agents.scheduling.queueing.jobs import TooLarge
-    from maple_agents.scheduling.replay import NothingToReplay
+    from maple_agents.scheduling.replay import NothingToReplay, page
     from maple_agents.scheduling.replay import replay as played
 
     form, path = _meant({"sacct": sacct, "pbs": pbs, "swf": swf})
@@ -76,11 +75,11 @@ def replay(
     except (NothingToReplay, TooLarge) as error:
         raise Complaint("%s: %s" % (path, error), "see --unit and --pool") from None
     if html:
-        _write(html, page.page(done, os.path.basename(path)))
+        _write(html, page(done, os.path.basename(path)))
     if as_json:
-        from maple_agents.scheduling.answer import answer
+        from maple_agents.scheduling.replay import answer
 
-        json_output.echo(answer(done))
+        output.echo(answer(done))
     else:
         _show(done, os.path.basename(path), limits, html)
 
@@ -136,7 +135,7 @@ def _write(path: str, text: str) -> None:
 
 
 def _show(done: "Replay", source: str, limits: bool, html: str | None) -> None:
-    from maple_agents.scheduling.page import LIMITS_OF_IT, summary
+    from maple_agents.scheduling.replay import LIMITS_OF_IT, summary
     from rich.table import Table
 
     tables = []

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
-from maple_agents.base import json_output
+from maple_agents.base import output
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from maple_submit_filter.site.facts import Site
 
     from ..base.settings import Settings
-    from ..install.report.shapes import Memory
+    from ..install.report.audit import Memory
     from ..store.protocol import Candidate, Store
 
 
@@ -158,7 +158,7 @@ def check(path: str, as_json: bool) -> None:
         wrong = store.check()
     aside = _laid_aside(settings.store)
     if as_json:
-        json_output.echo(Checked(store=settings.store, wrong=wrong, laid_aside=aside))
+        output.echo(Checked(store=settings.store, wrong=wrong, laid_aside=aside))
     else:
         for line in wrong or ["sound"]:
             click.echo("%s: %s" % (settings.store, line))
@@ -276,7 +276,7 @@ def list_(path: str, as_json: bool) -> None:
             )
             for row in candidates
         ]
-        json_output.echo(Corrections(users=settings.corrections.users, candidates=rows))
+        output.echo(Corrections(users=settings.corrections.users, candidates=rows))
         return
     if not candidates:
         click.echo("no correction yet that %d users agree on" % settings.corrections.users)

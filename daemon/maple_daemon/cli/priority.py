@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, TypedDict
 
 import click
-from maple_agents.base import json_output
+from maple_agents.base import output
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli.groups import Group
 
@@ -17,9 +17,8 @@ from .memory_admin import config_option, memory, settings_of
 from .prefix import Command, daemon_toml, meant, plainly
 
 if TYPE_CHECKING:
+    from ..priority.live import Stand, Switch
     from ..priority.queue import SlurmQueue
-    from ..priority.rounds import Stand
-    from ..priority.switch import Switch
 
 ETC = "/etc/maple/daemon.toml"
 
@@ -94,7 +93,7 @@ def on(path: str, bound: int, patience: float, every: float, reference: float, t
     On PBS, with --pbs-table, nothing is set in the queue: a hook gives each new job its points from that file, and
     job_sort_formula, which is the administrator's, adds them to waiting. The head of the hook has the lines for qmgr.
     """
-    from ..priority.switch import Switch
+    from ..priority.live import Switch
 
     path = _settings_file(path)
     hindered = "" if table else _queue().hindered()
@@ -112,13 +111,13 @@ def on(path: str, bound: int, patience: float, every: float, reference: float, t
 @_asking
 def off(path: str) -> None:
     """Switch it off, and take all points back from jobs that still wait."""
-    from ..priority import table
+    from ..priority.knowledge import remove
 
     path = _settings_file(path)
     now = _read(path)
     _write(path, now.model_copy(update={"on": False}))
     if now.table:
-        table.remove(Path(now.table))
+        remove(Path(now.table))
         click.echo("off: further jobs get no points; those of queued jobs count until job_sort_formula is unset:")
         click.echo("    qmgr -c 'unset server job_sort_formula'")
     else:
@@ -139,15 +138,14 @@ def reset(path: str) -> None:
 @_asking
 def status(path: str, as_json: bool) -> None:
     """Say whether it is on, how far it goes, and how many jobs have points."""
-    from ..priority.rounds import points_written
-    from ..priority.switch import Status, written_place
+    from ..priority.live import Status, points_written, written_place
 
     path = _settings_file(path)
     switch = _read(path)
     given = {job: points for job, points in points_written(written_place(settings_of(path))).items() if points}
     hindered = "" if switch.table else _queue().hindered()
     if as_json:
-        json_output.echo(Status(**switch.model_dump(), jobs=len(given), hindered=hindered).model_dump())
+        output.echo(Status(**switch.model_dump(), jobs=len(given), hindered=hindered).model_dump())
         return
     click.echo("%s: bound %d, patience %g h, every %g s" % ("on" if switch.on else "off", switch.bound,
                                                            switch.patience_hours, switch.every))  # fmt: skip
@@ -164,7 +162,7 @@ def status(path: str, as_json: bool) -> None:
 def explain(path: str, job: str, as_json: bool) -> None:
     """Say what is foretold of a waiting job, the points that come of it, and what sprio shows."""
     from ..priority.knowledge import Knowledge
-    from ..priority.rounds import stand
+    from ..priority.live import stand
 
     path = _settings_file(path)
     settings, switch, queue, now = settings_of(path), _read(path), _queue(), time.time()
@@ -175,7 +173,7 @@ def explain(path: str, job: str, as_json: bool) -> None:
         stood = stand(waiting, Knowledge(store), switch.bounds, now)
     shown = queue.shown(waiting.job)
     if as_json:
-        json_output.echo(_explained(stood, switch, now, shown))
+        output.echo(_explained(stood, switch, now, shown))
         return
     click.echo("\n".join(_lines(stood, switch, now, shown)))
 
@@ -232,23 +230,22 @@ def _queue() -> "SlurmQueue":
 
 
 def _read(path: str) -> "Switch":
-    from ..priority import switch
+    from ..priority.live import place, read
 
     try:
-        return switch.read(switch.place(path))
+        return read(place(path))
     except ValueError as error:
         raise Complaint(str(error), "correct it, or switch it on anew") from None
 
 
 def _write(path: str, switch: "Switch") -> None:
-    from ..install.release import atomic
-    from ..priority.switch import place
+    from ..install.release import layout
+    from ..priority.live import place
 
-    atomic.write_json(Path(place(path)), switch.model_dump())
+    layout.write_json(Path(place(path)), switch.model_dump())
 
 
 def _taken_back(path: str) -> int:
-    from ..priority.rounds import Rounds
-    from ..priority.switch import written_place
+    from ..priority.live import Rounds, written_place
 
     return Rounds(_queue(), written_place(settings_of(path))).reset()

@@ -13,8 +13,8 @@ import click
 from maple_agents.ask import sites
 from maple_agents.ask.sites.files import Mistakes, parse
 from maple_agents.ask.sites.model import SiteFile
-from maple_agents.base import drawing, json_output
 from maple_agents.base.complaint import Complaint
+from maple_agents.base.output import echo, is_bounded, rows, width
 from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
 from maple_submit_filter.answer.report import columns, printable
@@ -96,7 +96,7 @@ def lint(names: Sequence[str], use: bool) -> None:
         else:
             click.echo("%s: ok" % name)
             for line in _unknown(name) if names else ():
-                drawing.rows("  not known: %s" % printable(line))
+                rows("  not known: %s" % printable(line))
     if wrong:
         raise SystemExit(1)
 
@@ -110,7 +110,7 @@ def list_(as_json: bool) -> None:
     now = here(None, "")
     known = None if now.how == GENERIC else now.id
     if as_json:
-        json_output.echo(Sites(here=known, known_by=now.why, sites=sites.ids()))
+        echo(Sites(here=known, known_by=now.why, sites=sites.ids()))
         return
     for site_id in sites.ids():
         click.echo("%s %s%s" % (("*", site_id, "  (%s)" % now.why) if site_id == known else (" ", site_id, "")))
@@ -144,7 +144,7 @@ def show(site: str, as_json: bool) -> None:
     """Show what a rule knows of a site, and from which sources. A question mark stands for what is not known."""
     described = _site(site)
     if as_json:
-        json_output.echo(write(described))
+        echo(write(described))
     else:
         path = _path(site)
         click.echo(page(described, parse(Path(path).read_bytes(), path).sources).rstrip("\n"))
@@ -161,7 +161,7 @@ def diff(site: str, other: str | None, to: Path | None, prefix: Path | None) -> 
     old = _in_force(_target(to, prefix)) if other is None else _site(site)
     lines = differences(old, new)
     for line in lines:
-        drawing.rows(line)
+        rows(line)
     if lines:
         raise SystemExit(1)
 
@@ -200,14 +200,14 @@ def revisions_(prefix: Path | None, as_json: bool) -> None:
     where = _must(prefix)
     revisions_made, now = revisions.known(_revisions(where))
     if as_json:
-        json_output.echo(Revisions(in_force=now, revisions=revisions_made))
+        echo(Revisions(in_force=now, revisions=revisions_made))
         return
     click.echo("%s %4d  as the release brought them" % ("*" if not now else " ", 0))
     for revision in revisions_made:
         at = time.strftime("%Y-%m-%d %H:%M", time.localtime(revision.at))
         mark = "*" if revision.number == now else " "
         row = "%s %4d  %s  %s" % (mark, revision.number, at, revision.revision[:12])
-        fits = not drawing.is_bounded() or columns(row + "  " + revision.source) <= drawing.width()
+        fits = not is_bounded() or columns(row + "  " + revision.source) <= width()
         click.echo(row + ("  " if fits else "\n        ") + revision.source)
 
 

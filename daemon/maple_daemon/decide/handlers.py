@@ -18,8 +18,8 @@ from maple_submit_filter.rules import rules
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.site.modes import Policy
 
-from ..base.limits import Busy
 from ..base.peers import Peer
+from ..base.settings import Busy
 from .exact import UNTOLD, Known, Memory, key_of, known_of
 from .rules_in_force import InForce
 from .workers import Decided

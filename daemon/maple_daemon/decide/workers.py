@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import maple_submit_filter
 
-from ..base.limits import Busy
-from ..base.log import log
+from ..base.settings import Busy
+from ..base.telemetry import log
 
 _HEAD = struct.Struct(">BI")
 _WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
-from maple_agents.base import drawing
+from maple_agents.base import output
 from maple_agents.base.terminal import copied
 from maple_submit_filter.answer.report import columns, folded
 from maple_submit_filter.host import configuration
 
 from . import place, settings, trials
 from .refusals import Check, Refused, ancestors, who_else_writes
-from .release import atomic, interpreter, releases
-from .release.layout import Layout, Placed, Receipt, Release, layout, read_receipt
+from .release import interpreter, releases
+from .release.layout import Layout, Placed, Receipt, Release, layout, read_receipt, sha256
 from .service import state as service
 
 
@@ -227,11 +227,7 @@ def commands(where: Layout, receipt: Receipt, path_variable: str) -> Iterator[Ch
         if runnable_front(where) and (why := place.finds_front(path, path_variable)):
             todo = f"install again with --real-{path.name} PATH, the scheduler's own"
             yield Check("chain", "wrong", f"{original} {why}", todo)
-        if (
-            placed.kind == "copy"
-            and where.current.exists()
-            and placed.what != atomic.sha256(Release(where.current).front)
-        ):
+        if placed.kind == "copy" and where.current.exists() and placed.what != sha256(Release(where.current).front):
             yield Check("command", "wrong", f"{path} is a copy of another release", "install again")
         if place.comes_first(path.parent, original, path_variable):
             yield Check("PATH", "ok", f"{path.parent} comes first")
@@ -268,7 +264,7 @@ MARKS = {"ok": ("ok   ", "green"), "wrong": ("WRONG", "red"), "note": ("note ", 
 def table(checks: list[Check]) -> None:
     """Print the checks for people, on a terminal within its width."""
     name = max(len(check.name) for check in checks)
-    most = max((drawing.width() if drawing.is_bounded() else drawing.WIDE) - name - 9, 30)
+    most = max((output.width() if output.is_bounded() else output.WIDE) - name - 9, 30)
     for check in checks:
         mark, colour = MARKS[check.state]
         first, *more = rows(check.says, most)

@@ -14,7 +14,7 @@ from maple_submit_filter.site.modes import weaker
 
 from . import place, settings
 from .refusals import Refused
-from .release import atomic, releases, revisions
+from .release import interpreter, releases, revisions
 from .release.build import Build
 from .release.interpreter import Interpreter
 from .release.layout import (
@@ -23,14 +23,17 @@ from .release.layout import (
     Receipt,
     Release,
     add_folder,
+    alone,
     layout,
+    link,
     read_receipt,
     remove_empty,
     restore,
+    write,
     write_receipt,
 )
 from .release.sources import Sources
-from .service import own_files, reading_child
+from .service import hooks
 from .service.service_files import Service
 
 KEPT = 5  # releases that stay on disk to go back to
@@ -90,7 +93,7 @@ class Steps:
         made = [*self.folder(self.wish.prefix), *self.folder(self.where.releases), *self.folder(self.wish.folder)]
         made += [*self.audit(), *self.spool()]
         made += [folder for file in self.wish.service.files for folder in self.folder(file.path.parent)]
-        with atomic.alone(self.wish.prefix):
+        with alone(self.wish.prefix):
             former = read_receipt(self.where) or Receipt()
             self.refuse_foreign(former)
             releases.sweep(self.where)
@@ -102,14 +105,14 @@ class Steps:
             placed += self.put_tools(former)
             self.put_share()
             self.refuse_chain()
-            files = tuple(own_files.write(wanted, former.written, self.undo) for wanted in self.wish.service.files)
+            files = tuple(hooks.write(wanted, former.written, self.undo) for wanted in self.wish.service.files)
             gone = [old for old in former.placed if old.path not in {now.path for now in placed}]
             unwanted = [old for old in former.written if old.path not in {now.path for now in files}]
             kept = self.settle(former, name, made, placed, files)
         for program in gone:  # the command's folder was changed from one --bin to another
             place.remove(program, self.where)
         for file in unwanted:
-            own_files.remove(file)
+            hooks.remove(file)
         for old in releases.names(self.where):
             if old not in kept:
                 releases.discard(self.where, old)
@@ -148,7 +151,7 @@ class Steps:
         for name in self.wish.real:
             path = self.wish.folder / name
             place.refuse_foreign(path, self.where, placed_at(former, path))
-        own_files.refuse_foreign(self.wish.service.files, former.written)
+        hooks.refuse_foreign(self.wish.service.files, former.written)
 
     def refuse_chain(self) -> None:
         """Refuse a real command that calls the front again, as it would for every user: tried for real."""
@@ -198,7 +201,7 @@ class Steps:
             "snapshot": str(home.snapshot),
             "facts": str(revisions.of(self.where.facts, str(self.wish.sources.site["id"])).in_force),
         }
-        reader = reading_child.keys(home, self.wish.reader) if self.wish.reader is not None else {}
+        reader = interpreter.keys(home, self.wish.reader) if self.wish.reader is not None else {}
         kept = settings.deadlines(Release(self.where.releases / before)) if before else {}
         return {**real, **fixed, **reader, "mode": self.mode(before), **kept, **dict(self.wish.more)}
 
@@ -222,7 +225,7 @@ class Steps:
         fresh = settings.text(self.config(release, before))
         if old != fresh or release.config.stat().st_mode & 0o777 != 0o644:
             self.undo.append(lambda: restore(release.config, old))
-            atomic.write(release.config, fresh)
+            write(release.config, fresh)
 
     def note(self, former: Receipt, name: str, made: list[str]) -> None:
         """Write down where things will be put before they are, so that uninstall finds them even after a crash."""
@@ -235,9 +238,7 @@ class Steps:
             placed for placed in self.wish.tools if not os.path.lexists(placed.path) and placed not in others
         )
         old_files = {placed.path for placed in former.written}
-        files = tuple(
-            placed for placed in map(own_files.placed, self.wish.service.files) if placed.path not in old_files
-        )
+        files = tuple(placed for placed in map(hooks.placed, self.wish.service.files) if placed.path not in old_files)
         folders = tuple(dict.fromkeys((*former.made, *made)))
         write_receipt(self.where, Receipt(former.history, others + (known or planned), folders, former.written + files))
 
@@ -264,10 +265,10 @@ class Steps:
             self.undo.append(lambda: path.unlink(missing_ok=True))
         elif known and known.kind == "copy":
             old = path.read_bytes()
-            self.undo.append(lambda: atomic.write(path, old, 0o755))
+            self.undo.append(lambda: write(path, old, 0o755))
         elif path.is_symlink():
             target = os.readlink(path)
-            self.undo.append(lambda: atomic.link(path, target))
+            self.undo.append(lambda: link(path, target))
         return place.place(path, self.where, self.wish.kind, known)
 
     def put_tools(self, former: Receipt) -> tuple[Placed, ...]:
@@ -279,7 +280,7 @@ class Steps:
         path = Path(placed.path)
         if path.is_symlink():
             target = os.readlink(path)
-            self.undo.append(lambda: atomic.link(path, target))
+            self.undo.append(lambda: link(path, target))
         elif not os.path.lexists(path):
             self.undo.append(lambda: path.unlink(missing_ok=True))
         return place.place_link(placed, former.placed)
@@ -288,7 +289,7 @@ class Steps:
         """Let shells and `man` find what they look for beside the commands, unless the prefix has a share already."""
         if not os.path.lexists(self.where.share):
             self.undo.append(lambda: self.where.share.unlink(missing_ok=True))
-            atomic.link(self.where.share, str(Release(self.where.current).share))
+            link(self.where.share, str(Release(self.where.current).share))
 
     def settle(
         self, former: Receipt, name: str, made: list[str], placed: tuple[Placed, ...], files: tuple[Placed, ...]

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from .refusals import Refused, absolute, ancestors, who_else_writes
-from .release import atomic
+from .release import layout
 from .release.layout import Layout, Placed, Release
 from .service.service_files import hidden
 
@@ -29,10 +29,10 @@ def place(command: Path, where: Layout, kind: str, former: Placed | None) -> Pla
     refuse_foreign(command, where, former)
     front = Release(where.current).front
     if kind == "link":
-        atomic.link(command, str(front))
+        layout.link(command, str(front))
         return Placed(str(command), "link", str(front))
     copy(front, command)
-    return Placed(str(command), "copy", atomic.sha256(command))
+    return Placed(str(command), "copy", layout.sha256(command))
 
 
 def refuse_foreign(command: Path, where: Layout, former: Placed | None) -> None:
@@ -50,7 +50,7 @@ def is_ours(command: Path, where: Layout, former: Placed | None) -> bool:
         return link_is_ours(former)
     if command.is_symlink():
         return os.readlink(command) == str(Release(where.current).front)
-    return former is not None and former.kind == "copy" and command.is_file() and atomic.sha256(command) == former.what
+    return former is not None and former.kind == "copy" and command.is_file() and layout.sha256(command) == former.what
 
 
 def copy(source: Path, target: Path) -> None:
@@ -69,7 +69,7 @@ def copy(source: Path, target: Path) -> None:
 def remove(placed: Placed, where: Layout) -> bool:
     """Take the command away if it is still ours; return whether it is gone."""
     command = Path(placed.path)
-    atomic.sweep(command)
+    layout.sweep(command)
     if not os.path.lexists(command):
         return True
     if not is_ours(command, where, placed):
@@ -129,7 +129,7 @@ def place_link(placed: Placed, former: Iterable[Placed]) -> bool:
         and not (known and known.kind == LINK and link_is_ours(known))
     ):
         return False
-    atomic.link(Path(placed.path), placed.what)
+    layout.link(Path(placed.path), placed.what)
     return True
 
 

@@ -15,8 +15,8 @@ from maple_submit_filter.host import configuration
 from maple_submit_filter.site.modes import policy_of
 
 from .refusals import Refused, group_name
-from .release import atomic, releases
-from .release.layout import Layout, Release, installed, layout
+from .release import releases
+from .release.layout import Layout, Release, alone, installed, layout, write, write_json
 
 TABLES = {"partition": "partitions", "group": "groups", "rule": "rules"}
 BACK = "default"
@@ -74,7 +74,7 @@ def carry(release: Release, now: Release) -> None:
     kept = {**deadlines(now), **{key: value for key, value in values(now).items() if key == "mode"}}
     own = {key: value for key, value in values(release).items() if key not in DEADLINES}
     if own and kept:
-        atomic.write(release.config, text({**own, **kept, "mode": checked(kept.get("mode") or own.get("mode", ""))}))
+        write(release.config, text({**own, **kept, "mode": checked(kept.get("mode") or own.get("mode", ""))}))
 
 
 def change_mode(release: Release, mode: str) -> None:
@@ -82,7 +82,7 @@ def change_mode(release: Release, mode: str) -> None:
     now = values(release)
     if not now:
         raise Refused(f"{release.config} cannot be read", "run maple admin doctor, then install again")
-    atomic.write(release.config, text({**now, "mode": checked(mode)}))
+    write(release.config, text({**now, "mode": checked(mode)}))
 
 
 def checked(mode: str) -> str:
@@ -120,7 +120,7 @@ def set_mode(
         raise Refused("--partition, --group and --rule are set one at a time", "run the command once for each")
     if mode != BACK:
         checked(mode)
-    with atomic.alone(prefix):
+    with alone(prefix):
         if named:
             except_for(where, named[0][0], key(*named[0]), mode)
         elif mode == BACK:
@@ -135,7 +135,7 @@ def except_for(where: Layout, kind: str, name: str, mode: str) -> None:
     data[TABLES[kind]].pop(name, None)
     if mode != BACK:
         data[TABLES[kind]][name] = mode
-    atomic.write_json(where.policy, data)
+    write_json(where.policy, data)
 
 
 def unlisted(prefix: Path, partition: str) -> str:

@@ -25,7 +25,7 @@ from . import settings
 from .refusals import Check
 from .release.layout import Layout, Receipt, Release
 from .service import hooks
-from .service.own_files import File
+from .service.hooks import File
 from .service.state import start
 
 SCRIPTS = {

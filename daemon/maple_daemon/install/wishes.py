@@ -9,12 +9,12 @@ from .installation import Wish
 from .place import find_real, is_front, links_for
 from .refusals import Refused, absolute, safe_folder
 from .release import releases
-from .release.interpreter import pin
+from .release.interpreter import packages, pin, python_for
 from .release.layout import Layout, Release, layout, read_receipt
 from .release.sources import sources
 from .service import hooks as hook_files
-from .service import reading_child, service_files
-from .service.own_files import File
+from .service import service_files
+from .service.hooks import File
 
 
 def wish(
@@ -61,8 +61,8 @@ def wish(
         "socket": service.socket,
         "service_uid": service.uid,
     }
-    kind, reader = "copy" if copy else "link", reading_child.python_for(interpreter) if service.socket else None
-    parts = parts._replace(reader=reading_child.packages() if reader else ())
+    kind, reader = "copy" if copy else "link", python_for(interpreter) if service.socket else None
+    parts = parts._replace(reader=packages() if reader else ())
     return Wish(
         home, place, parts, interpreter, {command: original}, mode, kind, tuple(more.items()), service, reader,
         links_for(place),

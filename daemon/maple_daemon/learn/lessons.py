@@ -15,7 +15,7 @@ from collections.abc import Callable
 from maple_submit_filter.types.job_records import Record
 
 from ..base.background import Background
-from ..base.log import cause, log
+from ..base.telemetry import cause, log
 from ..remember.memory import Keeper
 from ..store.protocol import Due, Known, Store
 from .lineages import MADE, MOST_VERSIONS, Learned, Standing, Trial, after, trial_of

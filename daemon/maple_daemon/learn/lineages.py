@@ -36,7 +36,7 @@ from maple_submit_filter.host.frames import Request
 from maple_submit_filter.types.job_records import Outcome, Record, Version
 from maple_submit_filter.types.submission import Submission
 
-from ..base.log import cause, log
+from ..base.telemetry import cause, log
 from ..outcomes.join import is_hash_of
 from ..remember.description import Place, path_of, place_of
 from ..store.protocol import Known

@@ -21,7 +21,7 @@ from maple_submit_filter.answer import terminal
 from maple_submit_filter.types.job_records import Outcome
 
 from ..base.background import Background
-from ..base.log import cause, log
+from ..base.telemetry import cause, log
 from ..remember.memory import Keeper
 
 WEEK = 7 * 86400.0  # seconds; an older failure is told of no more

@@ -15,7 +15,7 @@ from maple_agents.forecast.accounting import NoAccounting, whole
 from maple_agents.forecast.runs import Asked, Run, Work
 from maple_submit_filter.types.job_records import Outcome
 
-from ..base.log import log
+from ..base.telemetry import log
 from . import scheduler_words
 from .events import Ended
 

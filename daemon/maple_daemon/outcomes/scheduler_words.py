@@ -22,7 +22,7 @@ from maple_agents.ask.schedulers.protocol import GOING_ON, OF_REASON, OF_STATE, 
 from maple_agents.ask.schedulers.slurm import jobs as slurm_jobs
 from maple_submit_filter.types.job_records import Outcome, Record
 
-from ..base.log import log
+from ..base.telemetry import log
 from .events import Ended
 
 FORGOTTEN = 600.0  # seconds after which a job that the scheduler does not know is none that comes yet

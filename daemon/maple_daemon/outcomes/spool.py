@@ -21,8 +21,8 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import NamedTuple
 
 from ..base import peers
-from ..base.log import log
 from ..base.peers import Stranger, peer_of
+from ..base.telemetry import log
 from .events import MOST, BadEvent, Ended, Submitted, ended, submitted
 
 SECONDS = 2.0  # that a hook may take to say one line

@@ -14,8 +14,8 @@ from typing import Any
 
 from maple_submit_filter.types.job_records import Outcome, Record
 
-from ..base.log import log
 from ..base.settings import Settings
+from ..base.telemetry import log
 from ..remember.memory import Keeper
 from ..store.mounts import on_network
 from . import join, run_figures

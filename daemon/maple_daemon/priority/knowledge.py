@@ -1,18 +1,25 @@
-"""What is foretold of waiting jobs: from the runs that the store keeps, by lineages as `maple forecast` has them."""
+"""What is foretold of waiting jobs: from the runs that the store keeps, by lineages as `maple forecast` has them.
+
+PBS's hook (`packaging/pbs/maple_points.py`) cannot wait for a question: how long the last run of a user's job of that
+name took is written beforehand, in a file that only root and the service read.
+"""
 
 from __future__ import annotations
 
+import os
 import pwd
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 from maple_agents.forecast.asked_job import scaling
-from maple_agents.forecast.lineages import Lineages
 from maple_agents.forecast.needs import Forecast, NoForecast, forecast
-from maple_agents.forecast.runs import Asked, Run, Work
+from maple_agents.forecast.runs import Asked, Lineages, Run, Work
 from maple_submit_filter.types.job_records import Version
 
+from ..install.release import layout
 from ..store.protocol import Store
-from .factor import Waiting
+from .queue import Bounds, Waiting
 
 AGAIN = 600.0  # seconds for which what is foretold of a job that waits is not asked anew
 MOST_JOBS = 50_000  # names of users' jobs in the table that PBS's hook reads
@@ -74,3 +81,20 @@ def _user(uid: int) -> str:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return str(uid)
+
+
+def write(path: Path, knowledge: Knowledge, bounds: Bounds) -> int:
+    """Write the table, in one rename; return how many jobs it knows. Raises `OSError` and `StoreError`."""
+    seconds = knowledge.last_runs()
+    table: dict[str, Any] = {"bound": bounds.most, "reference": bounds.reference, "seconds": seconds}
+    layout.write_json(path, table, 0o600)
+    return sum(map(len, seconds.values()))
+
+
+def remove(path: Path) -> bool:
+    """Take it away, so that no further job gets points; return whether there was one."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""What waits in the scheduler's queue, and the points that its jobs are given: one Protocol, Slurm behind it.
+"""What waits in the scheduler's queue, and how far it is put forward or back: the less work is foretold the sooner.
 
 Slurm adds SiteFactor to the sum of priority/multifactor (scontrol(1), sprio(1); 22.05 to 25.11): it shows in `sprio`,
 ageing and fair share go on, and 0 takes it back. `Priority` itself is never set, since that would end both; and never
@@ -7,17 +7,60 @@ a nice value. Whoever sets it has to be an operator of Slurm.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from maple_agents.ask.schedulers import commands
 from maple_agents.ask.schedulers.commands import Output, quiet_environment
 from maple_agents.ask.schedulers.slurm import tables
 from maple_agents.base import quantities
 
-from .factor import Waiting
+DOUBLINGS = 8.0  # of the reference work, up or down, at which the bound is reached
+STEPS = 32  # from one bound to the other: a job's factor changes seldom, and many jobs have the same
+
+
+class Bounds(NamedTuple):
+    """*most*: how far, either way, in points of the scheduler's priority. *patience*: seconds of waiting after which a
+    job stands at *most*, whatever was foretold of it. *reference*: work, in seconds on one GPU or node, that is put
+    neither forward nor back.
+    """
+
+    most: int = 1000
+    patience: float = 86_400.0
+    reference: float = 3_600.0
+
+
+class Waiting(NamedTuple):
+    """A job that waits. *size*: its GPUs, or its nodes where those are more. *limit*: seconds, None for none.
+
+    *submitted*: seconds since 1970.
+    """
+
+    job: str
+    uid: int
+    name: str
+    folder: str
+    submitted: float
+    limit: float | None
+    size: int
+
+
+def factor(seconds: float | None, size: int, waited: float, bounds: Bounds) -> int:
+    """Return the points of a job that is foretold to run *seconds* (None: nothing is) and has *waited* so long.
+
+    Between -most and most. A job of which nothing is known begins at 0; each begins to rise at once, and after the
+    patience all that waited so long are equal again: a wrong forecast costs a bounded time.
+    """
+    begins = 0.0
+    if seconds is not None:
+        doublings = math.log2(max(1.0, seconds) * max(1, size) / bounds.reference)
+        begins = -max(-1.0, min(1.0, doublings / DOUBLINGS))
+    rises = 2.0 * max(0.0, waited) / bounds.patience
+    return round(min(1.0, begins + rises) * STEPS / 2) * 2 * bounds.most // STEPS
+
 
 SECONDS = 30.0  # that a command may take
 AT_ONCE = 200  # jobs in one update

@@ -15,8 +15,8 @@ from maple_submit_filter.host.frames import Change, Reply, Request
 from maple_submit_filter.request.slurm.submission import wrapped
 from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Record
 
-from ..base.limits import bytes_of
 from ..base.peers import Peer
+from ..base.settings import bytes_of
 from ..decide.handlers import Handled
 from ..decide.rules_in_force import InForce
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from maple_submit_filter.types.job_records import Record
 
-from ..base.log import log
+from ..base.telemetry import log
 from ..store import SCHEMES, rows
 from ..store.mounts import on_network
 from ..store.protocol import NotKept, Store

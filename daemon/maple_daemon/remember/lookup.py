@@ -17,8 +17,8 @@ from maple_submit_filter.answer import packing
 from maple_submit_filter.host import frames
 from maple_submit_filter.types.job_records import Part, Value, Version
 
-from ..base.limits import Busy
-from ..base.log import cause, log
+from ..base.settings import Busy
+from ..base.telemetry import cause, log
 from ..decide.workers import Workers
 from ..store.protocol import Store
 from . import description, reader, versions

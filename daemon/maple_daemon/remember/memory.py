@@ -14,7 +14,7 @@ from typing import Any, Optional, TypeVar, Union
 
 from maple_submit_filter.types.job_records import Record
 
-from ..base.log import cause
+from ..base.telemetry import cause
 from ..store.protocol import Caps, Gone, NotKept, Store, StoreError
 
 RETRY = 30.0  # seconds before a broken store is opened again

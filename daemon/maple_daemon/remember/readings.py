@@ -17,9 +17,9 @@ from maple_submit_filter.answer.decision import MOST_READ
 from maple_submit_filter.answer.reply import record_id
 from maple_submit_filter.host.frames import FileFacts, Request, pack_request
 
-from ..base.limits import Bounds, Busy, Limits, bytes_of
-from ..base.log import log
 from ..base.peers import Peer
+from ..base.settings import Bounds, Busy, Limits, bytes_of
+from ..base.telemetry import log
 from ..decide.handlers import Wish
 from .sections import variables_of, words_of
 

@@ -14,8 +14,8 @@ from maple_submit_filter.answer.reply import record_id
 from maple_submit_filter.host.frames import Request
 from maple_submit_filter.types.job_records import Part, Record, Value, Version
 
-from ..base.log import cause, log
 from ..base.peers import Peer
+from ..base.telemetry import cause, log
 from ..decide.handlers import Handled
 from ..decide.rules_in_force import InForce
 from . import drafts

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from maple_submit_filter.host import frames
 
-from ..base.limits import Busy, Limits
-from ..base.log import cause, log
 from ..base.peers import Peer, Stranger, peer_of, uid_of
+from ..base.settings import Busy, Limits
+from ..base.telemetry import cause, log
 from ..decide.handlers import Forged, Handled, Handler
 from . import identity, queries
 

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 from maple_submit_filter.host.frames import Request
 from maple_submit_filter.types.job_records import Outcome
 
-from ..base import limits, metrics, peers
-from ..base.limits import Limits
-from ..base.log import cause, log
+from ..base import peers, telemetry
 from ..base.peers import Peer, notify
-from ..base.settings import Settings
+from ..base.settings import Limits, Settings, callers_served
+from ..base.telemetry import cause, log
 from ..decide import rules_in_force
 from ..decide.exact import Memory
 from ..decide.handlers import Handled, Handler, Wish
@@ -48,11 +47,11 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.metrics = metrics.Metrics()
+        self.metrics = telemetry.Metrics()
         self.memory = Memory(settings.memory_mib << 20)
         in_force = rules_in_force.read(settings.conf) if settings.conf else rules_in_force.generic()
         bounds = settings.bounds
-        bounds = bounds._replace(all=limits.callers_served(bounds.all, settings.worker_count + 1))
+        bounds = bounds._replace(all=callers_served(bounds.all, settings.worker_count + 1))
         self.limits = Limits(bounds, time.monotonic)
         self.workers = self._workers(in_force.snapshot)
         self.handler = Handler(in_force, self.memory, self.workers)
@@ -113,7 +112,7 @@ class Service:
             await self.failures.start()
         await self.watching.start()
         if self.settings.metrics:
-            self._page = await metrics.serve(self.metrics, self.settings.metrics)
+            self._page = await telemetry.serve(self.metrics, self.settings.metrics)
         await self.server.start(listening)
         chores = [asyncio.create_task(self._gauge())]
         if self.keepers:

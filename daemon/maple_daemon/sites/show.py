@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from maple_agents.ask.sites.model import Source
-from maple_agents.base.drawing import is_bounded, width
+from maple_agents.base.output import is_bounded, width
 from maple_submit_filter.site.facts import Demand, Partition, Site
 from maple_submit_filter.site.snapshot import write
 

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from maple_agents.forecast.runs import Run, RunSum
 from maple_submit_filter.types.job_records import Outcome, Reached, Record, Version
 
-from . import rows, runs, trials
+from . import job_rows, rows
+from .job_rows import keep, last, newest, of_user, sums
 from .protocol import LEAST_USERS, Candidate, Caps, Counted, Due, Gone, Known, NotKept
 from .rows import Change, Runner
 from .schema import purge_old, purge_user
@@ -159,28 +160,28 @@ class SqlStore:
 
     def due(self, limit: int = 1000) -> list[Due]:
         """Return submissions whose job has ended since they were counted, oldest first."""
-        return trials.due(self._run, limit)
+        return job_rows.due(self._run, limit)
 
     def settle(self, due: Due, ended: str, verdict: str = "") -> bool:
         """Count how a submission's job ended."""
         record = due.record._replace(verdict=verdict or due.record.verdict)
-        return trials.settle(self._run, due, record, ended, self._clock())
+        return job_rows.settle(self._run, due, record, ended, self._clock())
 
     def standing(self, uid: int, lineage: str, change: str) -> str:
         """Return how a change of a user's lineage stands."""
-        return trials.standing(self._run, (uid, lineage, change))
+        return job_rows.standing(self._run, (uid, lineage, change))
 
     def keep_standing(self, known: Known, before: str) -> bool:
         """Remember how a change stands now."""
-        return trials.keep_standing(self._run, known, before)
+        return job_rows.keep_standing(self._run, known, before)
 
     def standings(self, since: float = 0.0) -> list[Known]:
         """Return how changes of all users stand."""
-        return trials.standings(self._run, since)
+        return job_rows.standings(self._run, since)
 
     def candidates(self, users: int) -> list[Candidate]:
         """Return how rules did over all users."""
-        return trials.candidates(self._run, max(users, LEAST_USERS))
+        return job_rows.candidates(self._run, max(users, LEAST_USERS))
 
     def ended(self, states: Sequence[str], since: float, limit: int) -> list[Outcome]:
         """Return ends of all users in these states, those that were last first."""
@@ -219,19 +220,19 @@ class SqlStore:
 
     def keep_runs(self, runs_: Iterable[tuple[int, Run]]) -> int:
         """Remember what jobs asked for and used."""
-        return runs.keep(self._run, list(runs_))
+        return keep(self._run, list(runs_))
 
     def runs(self, uid: int, name: str = "", limit: int = 200) -> list[Run]:
         """Return a user's ended runs, the newest end first."""
-        return runs.of_user(self._run, uid, name, limit)
+        return of_user(self._run, uid, name, limit)
 
     def last_runs(self, limit: int) -> list[tuple[int, Run]]:
         """Return the last whole run of each job name of each user."""
-        return runs.last(self._run, limit)
+        return last(self._run, limit)
 
     def newest_runs(self, limit: int) -> list[tuple[int, Run]]:
         """Return the runs of all known users that ended last."""
-        return runs.newest(self._run, limit)
+        return newest(self._run, limit)
 
     def run_count(self) -> int:
         """Return how many runs are kept, of all users."""
@@ -239,11 +240,11 @@ class SqlStore:
 
     def run_sums(self) -> list[RunSum]:
         """Return what all runs came to."""
-        return runs.sums(self._run, LEAST_USERS)
+        return sums(self._run, LEAST_USERS)
 
     def purges(self) -> int:
         """Return how often a user was purged."""
-        return trials.purges(self._run)
+        return job_rows.purges(self._run)
 
     def count(self, rows_: Iterable[Counted]) -> None:
         """Add to the site-wide numbers."""
@@ -281,7 +282,7 @@ class SqlStore:
     def _keep_records(self, made: Sequence[Record]) -> None:
         columns = "id, uid, version, at, job, told, counted"
         values = [(*rows.of_record(record), "") for record in made]
-        self._run.change(trials.counting(made), _insert("records", columns, values))
+        self._run.change(job_rows.counting(made), _insert("records", columns, values))
 
     def _keep_each(self, made: Sequence[Record]) -> None:
         wrong = None

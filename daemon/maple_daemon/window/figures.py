@@ -27,11 +27,9 @@ from ..install.report.store import CHANGED, FAILED, facts_of
 from ..outcomes.join import DAY, MONTH
 from ..store import open_store
 from ..store.protocol import Counted, Store, StoreError
-from .contradictions import as_written, refused_since
-from .failed_jobs import failures
+from .failures import as_written, by_week, failures, refused_since
 from .held_back import held_back
 from .shapes import Contradicted, Failures, Foretold, Health, Proof, Submissions, Window
-from .weeks import by_week
 
 NEWEST = 2_000  # runs whose forecasts are looked at, and decisions whose held-back changes are
 MOST_ENDS = 200_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional, TypedDict, Union
 
-from ..install.report.shapes import Late, Memory, OfPartition, OfRule, Seen
+from ..install.report.audit import Late, Memory, OfPartition, OfRule, Seen
 
 
 class Submissions(TypedDict):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from maple_agents.ask.submission import site_of
-from maple_agents.base import drawing
+from maple_agents.base import output
 from maple_agents.diagnose.tell import schema as fix_schema
 from maple_agents.diagnose.tell.json_form import as_json as as_object
 from maple_agents.diagnose.tell.page import show
@@ -83,7 +83,7 @@ def test_on_a_terminal_the_cause_and_its_proof_stand_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """They are bold to their ends; what only followed is dim; what a colour begins, it ends in its own row."""
-    monkeypatch.setattr(drawing, "coloured", lambda: True)
+    monkeypatch.setattr(output, "coloured", lambda: True)
     show(DIAGNOSES["with a change"])
     rows = capsys.readouterr().out.splitlines()
     said = {one.text for one in (LINE, OOM_LINE) if any("\x1b[1m%s\x1b[0m" % one.text in row for row in rows)}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maple_agents.base.needed_text import needed
+from maple_agents.base.expressions import needed
 from maple_agents.diagnose.read import Limits, digest, literals, progress, read, severity, templates
 from maple_agents.diagnose.read.templates import SHORTEST, Screened
 from maple_agents.diagnose.read.units import voices

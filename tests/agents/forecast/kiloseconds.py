@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from maple_agents.forecast.lineages import Lineages
 from maple_agents.forecast.needs import forecast
 from maple_agents.forecast.replay import Played
-from maple_agents.forecast.runs import Asked, Run
+from maple_agents.forecast.runs import Asked, Lineages, Run
 
 CLOCK = 1000.0  # seconds
 

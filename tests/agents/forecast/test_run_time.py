@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_agents.forecast.advice import gpu_advice, memory_advice, time_advice
-from maple_agents.forecast.lineages import Lineages
+from maple_agents.forecast.advice import gpu_advice, line, memory_advice, time_advice
 from maple_agents.forecast.needs import Forecast, NoForecast, forecast, straight
-from maple_agents.forecast.runs import Asked, Run, Work
-from maple_agents.forecast.sentences import line
+from maple_agents.forecast.runs import Asked, Lineages, Run, Work
 
 GIB = 1 << 30
 

@@ -14,9 +14,8 @@ from maple_agents.ask.schedulers.pbs.libpbs import Pbs
 from maple_agents.ask.schedulers.pbs.library import Library
 from maple_agents.forecast import service_runs, sources
 from maple_agents.forecast.accounting import SACCT, read
-from maple_agents.forecast.lineages import Lineages
 from maple_agents.forecast.needs import Forecast, forecast
-from maple_agents.forecast.runs import Asked, Run
+from maple_agents.forecast.runs import Asked, Lineages, Run
 from maple_submit_filter.types.job_records import Outcome, Record, Version
 
 from tests.doubles.libpbs import Scenario, build

@@ -8,16 +8,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Dict, List
 
-from maple_agents.scheduling.training import application, job
+from maple_agents.scheduling.training import application, simulation
 
 FOLDER = Path(__file__).parents[2] / "cases" / "scheduling" / "pollux"
 WORKLOADS = range(1, 9)
 applications = lru_cache(None)(lambda: application.read(FOLDER / "measured"))
 
 
-def workload(number: int) -> List[job.Job]:
+def workload(number: int) -> List[simulation.Job]:
     """Return the jobs of a workload, fresh."""
-    return job.read(FOLDER / "workloads" / f"workload-{number}.csv", applications())
+    return simulation.read(FOLDER / "workloads" / f"workload-{number}.csv", applications())
 
 
 def times(policy: str, number: int) -> Dict[str, int]:

@@ -8,9 +8,8 @@ import re
 import pytest
 from maple_agents.forecast.replay import play, shortened
 from maple_agents.forecast.runs import Asked, Run, Work
-from maple_agents.scheduling import page
 from maple_agents.scheduling.queueing.jobs import TooLarge
-from maple_agents.scheduling.replay import NothingToReplay, replay
+from maple_agents.scheduling.replay import NothingToReplay, page, replay
 
 from tests.agents.forecast import eagle
 
@@ -47,13 +46,13 @@ def test_limit_rules_are_those_of_the_forecasts_replay(done):
 def test_nobody_is_named(done):
     """Users are groups by how often they submit, on the page and in the values."""
     users = {run.asked.user for run in eagle.runs()}
-    text = page.page(done, "jobs.txt") + repr(done)
+    text = page(done, "jobs.txt") + repr(done)
     assert not any(user in text for user in users) and "100 jobs or more" in text
 
 
 def test_the_page_is_whole_by_itself(done):
     """It loads nothing, runs nothing, and shows its source as text."""
-    text = page.page(done, "<b>jobs</b>.txt")
+    text = page(done, "<b>jobs</b>.txt")
     assert "&lt;b&gt;jobs" in text and "<b>" not in text
     assert not re.search(r"<script|<link|src=|@import|url\(|https?:", text)
     assert text.count("<table>") == 4 and all(row.name in text for row in done.rows)
@@ -77,8 +76,8 @@ def test_jobs_without_a_size_are_left_out_and_counted():
 
 def test_as_json_it_says_the_same(done):
     """The shape that programs read."""
-    from maple_agents.base.json_output import plain
-    from maple_agents.scheduling.answer import answer
+    from maple_agents.base.output import plain
+    from maple_agents.scheduling.replay import answer
 
     told = json.loads(json.dumps(plain(answer(done))))
     assert [row["policy"] for row in told["policies"]] == [row.name for row in done.rows]

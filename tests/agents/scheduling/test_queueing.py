@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maple_agents.scheduling.queueing import ordering, preemption
+from maple_agents.scheduling.queueing import ordering
 from maple_agents.scheduling.queueing.jobs import Job, TooLarge, figures, most_at_once
 from maple_agents.scheduling.queueing.policies import (
     easy,
@@ -124,7 +124,7 @@ def test_a_job_beyond_the_pool_is_refused():
 def test_the_least_attained_goes_on_and_the_stopped_one_loses_its_minute():
     """The long one leaves the first queue after 100 s x 8, is stopped for the new one, and pays a minute to go on."""
     jobs = [Job("long", 0, 8, 1000, 1000), Job("new", 200, 8, 50, 50)]
-    long, new = preemption.simulate(jobs, POOL, least_attained.policy((800.0,)))
+    long, new = ordering.preempt(jobs, POOL, least_attained.policy((800.0,)))
     assert (new.started, new.ended) == (200, 250)
     assert (long.preempted, long.ended) == (1, 1000 + 50 + 60)
 
@@ -134,7 +134,7 @@ def test_the_least_attained_goes_on_and_the_stopped_one_loses_its_minute():
 def test_preemption_loses_no_work(jobs):
     """A job takes its run time at least, and a minute at most for each time it was stopped."""
     for policy in (least_attained.policy((20.0, 80.0)), gittins.policy([30.0, 60.0]), shortest_remaining.POLICY):
-        for each in preemption.simulate(jobs, POOL, policy, quantum=7.0):
+        for each in ordering.preempt(jobs, POOL, policy, quantum=7.0):
             assert each.completion >= each.job.seconds - 1e-6
             assert each.preempted or each.ended == pytest.approx(each.started + each.job.seconds)
 

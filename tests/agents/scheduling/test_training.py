@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 from maple_agents.scheduling.training.application import necklace
-from maple_agents.scheduling.training.job import Split, split
 from maple_agents.scheduling.training.optimus import Optimus
-from maple_agents.scheduling.training.simulation import simulate
+from maple_agents.scheduling.training.simulation import Split, simulate, split
 from maple_agents.scheduling.training.tiresias import Tiresias
 
 from tests.agents.scheduling import published

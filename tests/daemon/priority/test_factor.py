@@ -7,7 +7,7 @@ import math
 import random
 
 import pytest
-from maple_daemon.priority.factor import Bounds, factor
+from maple_daemon.priority.queue import Bounds, factor
 
 BOUNDS = Bounds(most=1000, patience=3600.0, reference=60.0)
 

@@ -14,11 +14,10 @@ from click.testing import CliRunner
 from maple_agents.forecast.runs import Asked, Run
 from maple_daemon.base.settings import Settings
 from maple_daemon.cli.priority import priority
-from maple_daemon.priority import table
-from maple_daemon.priority.factor import Bounds, factor
+from maple_daemon.priority import knowledge
 from maple_daemon.priority.knowledge import Knowledge
-from maple_daemon.priority.live import Live
-from maple_daemon.priority.switch import Switch
+from maple_daemon.priority.live import Live, Switch
+from maple_daemon.priority.queue import Bounds, factor
 from maple_daemon.store import open_store
 
 from tests.doubles.pbs_hooks import HookJob, run_hook
@@ -92,11 +91,11 @@ def test_the_table_holds_what_the_store_knows(tmp_path: Path) -> None:
     failed = Run("2.pbs", Asked(ME, "train", "/w", now - 50), now - 40, 3.0, "failed")
     store.keep_runs((os.getuid(), run) for run in (ended, older, failed))
     path = tmp_path / "forecasts.json"
-    assert table.write(path, Knowledge(store), BOUNDS) == 1
+    assert knowledge.write(path, Knowledge(store), BOUNDS) == 1
     store.close()
     assert path.stat().st_mode & 0o777 == 0o600
     assert points(path, user=ME) == factor(20.0, 8, 0.0, BOUNDS)
-    assert table.remove(path) and not table.remove(path)
+    assert knowledge.remove(path) and not knowledge.remove(path)
     assert points(path, user=ME) is None
 
 

@@ -10,10 +10,9 @@ import pytest
 from maple_agents.ask.schedulers.protocol import SchedulerError
 from maple_agents.forecast.needs import Forecast
 from maple_agents.forecast.runs import Asked, Run
-from maple_daemon.priority.factor import Bounds, Waiting
 from maple_daemon.priority.knowledge import Knowledge
-from maple_daemon.priority.rounds import Rounds, points_written, stand
-from maple_daemon.priority.switch import Switch, read
+from maple_daemon.priority.live import Rounds, Switch, points_written, read, stand
+from maple_daemon.priority.queue import Bounds, Waiting
 from maple_daemon.store.protocol import Store
 
 NOW = 1_800_000_000.0

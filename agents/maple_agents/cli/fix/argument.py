@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
 import click
 from maple_submit_filter.answer.report import printable
 
-from ...base import json_output
+from ...base import output
 from ...base.complaint import Complaint
 from ...base.terminal import at_terminal
 from ...diagnose.at_end import kept
@@ -156,7 +156,7 @@ def shown(job: str, as_json: bool) -> Optional[int]:
     except (KeyError, TypeError, ValueError):
         return None
     if as_json:
-        json_output.echo(answer)
+        output.echo(answer)
     else:
         for line in text.splitlines():
             click.echo(printable(line))

@@ -8,7 +8,7 @@ try:
     import click
     from maple_submit_filter.types.job_records import STATES
 
-    from ...base import json_output
+    from ...base import output
     from ...base.complaint import Complaint
     from ...templates.knowledge.entries import CLASSES
     from .. import completion
@@ -234,7 +234,7 @@ def _as_json(answer: Dict[str, object]) -> None:
     from .application import printing
 
     with printing():
-        json_output.echo(answer)
+        output.echo(answer)
 
 
 def _remembered(diagnosis: "Diagnosis", was: Optional[str]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional, TypedDict
 from maple_submit_filter.types import job_records
 from maple_submit_filter.types.job_records import Outcome, Reached, Record, Value
 
-from ...base.difference import text, unified
+from ...base.output import text, unified
 from .versions import changed, diff, label, name_of, state, submitted
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import click
 from maple_submit_filter.answer.report import printable
 from maple_submit_filter.host import own_folders
 
-from ...base import json_output
+from ...base import output
 from ...base.terminal import on_screen
 from .. import completion
 from .versions import asked_of_service
@@ -85,7 +85,7 @@ def history(job: str, why: bool, metadata: bool, asks: bool, limit: int, as_json
     if as_json:
         from .answers import history as answer
 
-        json_output.echo(answer(jobs, ends[:limit], limit))
+        output.echo(answer(jobs, ends[:limit], limit))
     elif job or why:
         from .history_page import show
 
@@ -154,7 +154,7 @@ def _absolute(path: str) -> Optional[str]:
 def _nothing(job: str) -> None:
     """Say that there is no such job."""
     from maple_agents.ask.memory.versions import names
-    from maple_agents.base.near_names import meant
+    from maple_agents.base.complaint import meant
 
     from ...diagnose.read.clean_lines import safe  # a token may have been typed in place of a name
 

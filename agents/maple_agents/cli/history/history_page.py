@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence
 import click
 from maple_submit_filter.answer.report import printable
 
-from ...base import drawing
-from ...base.difference import unified
-from ...base.drawing import coloured, is_bounded, width
+from ...base import output
+from ...base.output import coloured, is_bounded, unified, width
 from .versions import changed, diff, label, name_of, state, submitted, words
 
 if TYPE_CHECKING:
@@ -298,7 +297,7 @@ def _count(number: int, name: str) -> str:
 
 def _echo(line: str) -> None:
     """Print a line; on a terminal it is folded between words, under its own indent."""
-    drawing.rows(line)
+    output.rows(line)
 
 
 def shown(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> None:
@@ -385,4 +384,4 @@ def _changed_lines(record: "Record", version: "Version", decided: Optional[Objec
     text = unified(version.script, source, name_of(version))
     if text:
         click.echo("changes made before submitting:")
-        drawing.diff(printable(line.replace("\t", "    ")) for line in text.split("\n")[:-1])
+        output.diff(printable(line.replace("\t", "    ")) for line in text.split("\n")[:-1])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import click
 
-from ...base import json_output
+from ...base import output
 from ...base.terminal import on_screen
 from .. import completion
 from .versions import asked_of_service
@@ -45,7 +45,7 @@ def show(job: str, script: bool, as_json: bool) -> int:
         record = with_log(record, version) if record else None
         decided = decision(record.decision) if record else None
     if record is None:
-        from maple_agents.base.near_names import meant
+        from maple_agents.base.complaint import meant
 
         from ...diagnose.read.clean_lines import safe  # a token may have been typed in place of a number
 
@@ -60,7 +60,7 @@ def show(job: str, script: bool, as_json: bool) -> int:
     if as_json:
         from .answers import show as answer
 
-        json_output.echo(answer(record, version, decided))
+        output.echo(answer(record, version, decided))
     else:
         from .history_page import shown
 

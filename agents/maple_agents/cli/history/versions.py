@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Optional
 import click
 from maple_submit_filter.answer.report import printable
 
-from ...base.difference import text, unified
+from ...base.output import text, unified
 
 if TYPE_CHECKING:
     from maple_submit_filter.types.job_records import Part, Record, Version

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Optional
 
 import click
 
-from ...base import json_output
+from ...base import output
 from ...base.complaint import Complaint
 from ...progress.answers import QUESTIONS
 from .. import completion
@@ -124,7 +124,7 @@ def _jobs(watch: bool, every: int, question: Optional[str], as_json: bool) -> in
             from ...progress.answers import VERSION, whole
             from ...progress.shapes import Jobs
 
-            json_output.echo(Jobs(version=VERSION, jobs=[whole(progress) for progress in progresses]))
+            output.echo(Jobs(version=VERSION, jobs=[whole(progress) for progress in progresses]))
         else:
             from ...progress.notices import seen
             from .table import listed
@@ -181,9 +181,9 @@ def _shown(state: "Progress", question: Optional[str], as_json: bool) -> None:
     if question:
         chosen = question if question in QUESTIONS else _meant(question, state)
         reply = answer(state, chosen)
-        json_output.echo(reply if chosen == question else {**reply, "asked": question})
+        output.echo(reply if chosen == question else {**reply, "asked": question})
     elif as_json:
-        json_output.echo(whole(state))
+        output.echo(whole(state))
     else:
         from .page import page
 

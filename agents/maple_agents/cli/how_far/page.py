@@ -8,7 +8,7 @@ from typing import Union
 
 from maple_submit_filter.answer.report import folded
 
-from ...base import drawing
+from ...base import output
 from ...progress.alarms import checkpoint, is_done, shown_at, silence
 from ...progress.answers import fraction, shown
 from ...progress.gaps import gaps
@@ -23,7 +23,7 @@ MOST_RANKS = 8
 
 def page(progress: Progress) -> list[str]:
     """Return the lines of the page, as the rows that a terminal shows."""
-    return [row for line in _lines(progress) for row in drawing.fitted(line)]
+    return [row for line in _lines(progress) for row in output.fitted(line)]
 
 
 def _lines(progress: Progress) -> list[str]:
@@ -157,7 +157,7 @@ def _quote(line: Union[Observation, Mark, Total]) -> Iterator[str]:
     text = shown(line.text)
     cut = text if len(text) <= QUOTED else text[: QUOTED - 1] + "…"
     yield "  %s" % _where(line.place)
-    wide = drawing.width() - len(BEFORE) if drawing.is_bounded() else len(cut)
+    wide = output.width() - len(BEFORE) if output.is_bounded() else len(cut)
     yield from (BEFORE + line for line in folded(cut, wide))
 
 

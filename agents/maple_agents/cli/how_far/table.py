@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import click
 
-from ...base import drawing
+from ...base import output
 from ...progress.alarms import checkpoint, silence
 from ...progress.answers import fraction, shown, thinned
 from ...progress.printed import duration, speed
@@ -73,12 +73,12 @@ def listed(progresses: Sequence[Progress]) -> list[str]:
     then with shorter names, and what is odd stands on a line of its own.
     """
     rows = [_HEAD, *(row(progress) for progress in progresses)]
-    most = drawing.width() if drawing.is_bounded() else sys.maxsize
+    most = output.width() if output.is_bounded() else sys.maxsize
     if _width(rows) > most:
         rows = [(*cells[:BAR], *cells[BAR + 1 :]) for cells in rows]
     name = max(4, max(len(cells[1]) for cells in rows) - max(0, _width(rows) - most))
     rows = [
-        (cells[0], cells[1] if len(cells[1]) <= name else cells[1][: name - 1] + drawing.cut(), *cells[2:])
+        (cells[0], cells[1] if len(cells[1]) <= name else cells[1][: name - 1] + output.cut(), *cells[2:])
         for cells in rows
     ]
     widths = [max(map(len, column)) for column in zip(*rows)]
@@ -87,7 +87,7 @@ def listed(progresses: Sequence[Progress]) -> list[str]:
         line = "  ".join(cell.ljust(width) for cell, width in zip(cells[:-1], widths))
         last = red(cells[-1]) if at and cells[-1] else cells[-1]
         fits = len(line) + 2 + len(cells[-1]) <= most
-        lines += [(line + "  " + last).rstrip()] if fits else [line.rstrip(), *drawing.fitted("  " + last)]
+        lines += [(line + "  " + last).rstrip()] if fits else [line.rstrip(), *output.fitted("  " + last)]
     return lines
 
 

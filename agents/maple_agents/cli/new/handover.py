@@ -11,10 +11,9 @@ from maple_submit_filter.answer.report import printable
 from maple_submit_filter.site.facts import Site
 
 from ...ask.submission import on_site, submission
-from ...base import json_output
 from ...base import new_file as new_output
 from ...base.complaint import Complaint
-from ...base.difference import text
+from ...base.output import echo, text
 from ...base.slots import Assumed, Lacking, Missing, Slots, Unread
 from . import page
 from .request import Wanted
@@ -36,7 +35,7 @@ def missing(asked: Wanted, lacks: Lacking, as_json: bool) -> int:
 
 def _say_lacking(asked: Wanted, lacks: Lacking, as_json: bool, lines: Iterable[str]) -> int:
     if as_json:
-        json_output.echo(lacking(asked, lacks))
+        echo(lacking(asked, lacks))
         return 3
     for line in (on_site(asked.cluster.site.id, asked.known_by), *lines):
         click.echo("maple: " + line, err=True)
@@ -56,7 +55,7 @@ def hand_over(asked: Wanted, made: "Union[Made, Carried]", output: Optional[str]
         if code:
             return code
     if as_json:
-        json_output.echo(written(made, asked))
+        echo(written(made, asked))
     if output is not None or not as_json:
         new_output.put(made.script, output)
     if output is not None and not as_json:

@@ -9,7 +9,7 @@ from typing import Any, Optional
 import click
 from maple_submit_filter.answer.report import printable
 
-from ...base import json_output
+from ...base import output
 from ...base.complaint import Complaint
 from .. import completion
 from ..groups import Group
@@ -65,7 +65,7 @@ def list_(site_id: Optional[str], as_json: bool) -> None:
 
     made = template_lists.list_of_site(named(site_id)) if site_id else template_lists.list_of_all()
     if as_json:
-        json_output.echo(made)
+        output.echo(made)
     else:
         template_lists.show_list(made)
 
@@ -93,7 +93,7 @@ def show(name: str, site_id: Optional[str], as_json: bool) -> None:
 
     made = template_pages.page(name, named(site_id) if site_id else None)
     if as_json:
-        json_output.echo(made.data, ascii_only=False)
+        output.echo(made.data, ascii_only=False)
     else:
         template_pages.draw(made)
 
@@ -149,4 +149,4 @@ def export(as_json: bool) -> None:
     """
     from maple_agents.templates.catalogue import exported
 
-    json_output.echo(exported(), ascii_only=False)
+    output.echo(exported(), ascii_only=False)

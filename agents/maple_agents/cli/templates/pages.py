@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from maple_agents.ask.sites import launch_templates as templates
 from maple_agents.ask.sites.launch_templates import LaunchFile
-from maple_agents.base.near_names import nearest
+from maple_agents.base.complaint import nearest
 from maple_agents.base.tables import paths, read
 from maple_agents.templates import catalogue, environments, model_facts, paradigms, proofs
 from maple_agents.templates.environments import Described, Environment, described
@@ -23,8 +23,8 @@ from maple_agents.templates.model_facts import Family
 from maple_agents.templates.paradigms import Paradigm
 from maple_agents.templates.proofs import composition_revision
 
-from ...base.drawing import WIDE, Branch, coloured, width
-from ...base.drawing import draw as draw_tree
+from ...base.output import WIDE, Branch, coloured, width
+from ...base.output import draw as draw_tree
 from ...templates.model_facts import fact
 
 Row = tuple[str, ...]

@@ -12,7 +12,7 @@ from maple_submit_filter.answer.report import printable
 from maple_submit_filter.site.facts import Site
 
 from ...ask.submission import answer, on_site
-from ...base import json_output
+from ...base import output
 from ...base.complaint import Complaint
 from .. import completion
 from .site_templates import Case, CaseOrWhy, Layout, cases
@@ -125,7 +125,7 @@ def verify(
             made.append((3, {"name": title, "result": "unclear", "says": error.format_message()}))
     if options.as_json:
         answers = [answer for _, answer in made]
-        json_output.echo(answers if script is None else answers[0])
+        output.echo(answers if script is None else answers[0])
     return max((code for code, _ in made), default=0)
 
 
@@ -156,19 +156,19 @@ def _verified(asked: CaseOrWhy, words: Tuple[str, ...], options: Options) -> "Tu
 
 def _shown(asked: Case, made: "Verified", why: "Optional[Diagnosis]", write: bool) -> None:
     """Print the verdict, and where it failed the cause, the fix and how that is taken."""
-    from ...base import drawing
+    from ...base import output
     from ...diagnose.tell.page import show as show_why
     from ..fix.application import fix_of
     from .verdict_table import show
 
     show(asked.title, made)
-    drawing.say([on_site(asked.site.id, asked.known_by)])
+    output.say([on_site(asked.site.id, asked.known_by)])
     if why is None:
         return
     show_why(why, hint=False)
     if fix_of(why) is not None and not asked.template and not write:
         script = os.fsdecode(asked.submission.path) or "-"
-        drawing.say(["maple verify --apply %s writes the fixed copy" % printable(script)])
+        output.say(["maple verify --apply %s writes the fixed copy" % printable(script)])
 
 
 def _applied(why: "Diagnosis", quiet: bool) -> Optional[str]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Iterator
 import click
 from maple_submit_filter.answer.report import printable
 
-from ...base import drawing
-from ...base.drawing import WIDE, coloured, width
+from ...base import output
+from ...base.output import WIDE, coloured, width
 
 if TYPE_CHECKING:
     from maple_agents.verify.run.facts import Fact
@@ -28,9 +28,9 @@ def show(title: str, made: "Verified") -> None:
         if run.facts:
             _table(run)
     for line in _reasons(made):
-        drawing.say([line], bold=not line.startswith(HELP))
-    drawing.say(_beside(made))
-    drawing.say([summary(title, made)], fg=COLOURS[made.verdict.result.value])
+        output.say([line], bold=not line.startswith(HELP))
+    output.say(_beside(made))
+    output.say([summary(title, made)], fg=COLOURS[made.verdict.result.value])
 
 
 def lines(made: "Verified") -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...base.needed_text import needed
+from ...base.expressions import needed
 from .literals import automaton
 
 # Expressions of many alternatives, tried only where they can match: most lines hold no literal of any alternative.

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import click
 
-from ...base import drawing
+from ...base import output
 from ..read.clean_lines import safe
 from ..read.templates import template
 from ..tell import schema
@@ -141,8 +141,8 @@ MOST = 68  # columns of the sentence in a row
 def show_story(story: Story, first: Diagnosis) -> None:
     """Print a table of the rounds, and the sentence that ends it."""
     for row in story_rows(story):
-        drawing.rows(row)
-    drawing.say([safe(ending(story, first))], fg="green" if story.end is End.RAN else "yellow", bold=True)
+        output.rows(row)
+    output.say([safe(ending(story, first))], fg="green" if story.end is End.RAN else "yellow", bold=True)
 
 
 def story_rows(story: Story) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ...ask.submission import GENERIC
-from ...base.difference import unified
+from ...base.output import unified
 from ..fix.registry import whole
 from ..read.clean_lines import safe_lines, safe_script
 from ..values import Case, Cure, Diagnosis

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from ...ask.submission import GENERIC, on_site  # sites that nobody described: their names tell a user nothing
-from ...base import drawing
+from ...base import output
 from ...base.quantities import elapsed
 from ...templates.knowledge import meanings
 from ..read.clean_lines import safe_words
@@ -155,7 +155,7 @@ def _cure(cure: Cure, diagnosis: Diagnosis, further: bool) -> None:
         say("  held back: ", "as a change to the script: " + cure.held_back, fg="yellow")
     if cure.argv is not None:
         plain("  " + shlex.join(safe_words(cure.argv)))
-    drawing.diff(line.replace("\t", "    ") for line in difference(cure, diagnosis).split("\n")[:-1])
+    output.diff(line.replace("\t", "    ") for line in difference(cure, diagnosis).split("\n")[:-1])
 
 
 def _next(diagnosis: Diagnosis) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import click
 from maple_submit_filter.answer.report import columns, folded, place
 
-from ...base import drawing
+from ...base import output
 from ..read.clean_lines import safe
 from ..values import Evidence
 
@@ -31,7 +31,7 @@ def say(lead: str, text: str, fg: str | None = None, bold: bool = False, dim: bo
     """Print a sentence behind *lead*, folded under itself on a screen. *fg*: colour of the lead alone."""
     for at, row in enumerate(_folded(safe(text), len(lead))):
         begin = lead if at == 0 else " " * len(lead)
-        click.echo(_styled(begin, fg, bold, dim) + _styled(row, None, bold, dim), color=drawing.coloured())
+        click.echo(_styled(begin, fg, bold, dim) + _styled(row, None, bold, dim), color=output.coloured())
 
 
 def step(lead: str, text: str) -> None:
@@ -50,14 +50,14 @@ def lines(evidences: Sequence[Evidence], rows: int, bold: bool = False, dim: boo
     file = None
     for evidence in evidences:
         if evidence.file != file:
-            click.echo(_styled("  " + safe(short(evidence.file)), "cyan", False, dim), color=drawing.coloured())
+            click.echo(_styled("  " + safe(short(evidence.file)), "cyan", False, dim), color=output.coloured())
             file = evidence.file
         _rows("%6d | " % evidence.line if evidence.line else MARGIN, evidence.text, rows, bold, dim)
 
 
 def plain(text: str, bold: bool = False, dim: bool = False) -> None:
     """Print *text* as it is; it has been made safe before."""
-    click.echo(_styled(text, None, bold, dim), color=drawing.coloured())
+    click.echo(_styled(text, None, bold, dim), color=output.coloured())
 
 
 def short(path: str) -> str:
@@ -77,7 +77,7 @@ def cut_up(text: str, room: int, rows: int) -> Iterator[str]:
             yield text
             return
         if row == rows - 1:
-            yield _fitting(text, room - 1) + drawing.cut()
+            yield _fitting(text, room - 1) + output.cut()
             return
         blank = piece.rfind(" ") + 1
         piece = piece[:blank] if blank > room // 2 else piece
@@ -90,7 +90,7 @@ def _rows(number: str, text: str, rows: int, bold: bool, dim: bool) -> None:
     shown = list(cut_up(safe(text), room, rows)) if room > 0 else [safe(text)[:PIPED]]
     for at, row in enumerate(shown):
         begin = _styled(number if at == 0 else MARGIN, None, False, dim)
-        click.echo(begin + _styled(row, None, bold, dim), color=drawing.coloured())
+        click.echo(begin + _styled(row, None, bold, dim), color=output.coloured())
 
 
 def _styled(text: str, fg: str | None, bold: bool, dim: bool) -> str:
@@ -108,7 +108,7 @@ def _fitting(text: str, room: int) -> str:
 
 def _room() -> int:
     """Return the columns of the screen, 0 where none sets a width."""
-    return max(NARROW, drawing.width() - 1) if sys.stdout.isatty() else 0
+    return max(NARROW, output.width() - 1) if sys.stdout.isatty() else 0
 
 
 def _folded(text: str, margin: int) -> list[str]:

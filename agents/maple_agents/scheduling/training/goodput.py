@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maple_agents.scheduling.training.application import Application
-from maple_agents.scheduling.training.job import EDGE, Split
+from maple_agents.scheduling.training.simulation import EDGE, Split
 
 Floats = NDArray[np.float64]
 Seen = Tuple[int, int, int]  # nodes, GPUs, samples a GPU and pass

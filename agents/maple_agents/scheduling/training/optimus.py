@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Dict, Mapping, Sequence, Tuple
 
 from maple_agents.scheduling.training.application import Application
-from maple_agents.scheduling.training.job import GPUs, Job, Split, split
-from maple_agents.scheduling.training.simulation import CLUSTER, Cluster, free_gpus, most_free
+from maple_agents.scheduling.training.simulation import CLUSTER, Cluster, GPUs, Job, Split, free_gpus, most_free, split
 
 ONE_GPU = {"ncf"}  # applications that run on one GPU
 

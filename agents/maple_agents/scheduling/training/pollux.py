@@ -11,9 +11,8 @@ from maple_agents.scheduling.training import evolution, goodput
 from maple_agents.scheduling.training.application import Application
 from maple_agents.scheduling.training.evolution import Limits, States
 from maple_agents.scheduling.training.goodput import Floats, Goodput, Profile, StepTime
-from maple_agents.scheduling.training.job import RESTART, GPUs, Job, Split, split, up
 from maple_agents.scheduling.training.optimus import ONE_GPU
-from maple_agents.scheduling.training.simulation import CLUSTER, Cluster
+from maple_agents.scheduling.training.simulation import CLUSTER, RESTART, Cluster, GPUs, Job, Split, split, up
 
 NEVER_NONE = 0.001  # added to each measure, so that a job without GPUs leaves the mean of reciprocals finite
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Mapping, Optional, Sequence
 
-from maple_agents.scheduling.training.job import GPUs, Job, Split, split
-from maple_agents.scheduling.training.simulation import CLUSTER, Cluster, free_gpus, most_free
+from maple_agents.scheduling.training.simulation import CLUSTER, Cluster, GPUs, Job, Split, free_gpus, most_free, split
 
 LIMIT = 16 * 3600  # GPU-seconds, from where on a job stands in the second queue
 

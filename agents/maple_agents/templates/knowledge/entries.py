@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import Literal, NamedTuple, Union
 
-from ...base.needed_text import needed
+from ...base.expressions import needed
 from .conditions import Wanted
 
 CLASSES = (

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from .. import settings
 from ..refusals import Refused
-from ..service import reading_child
-from . import atomic, releases
+from . import interpreter, layout, releases
 from .interpreter import Interpreter, compile_front, reason, refuse_foreign
 from .layout import Release
 from .sources import Sources, copy_tree
@@ -38,12 +37,12 @@ class Build:
         self.copy_package()
         self.copy_draft()
         if self.reader is not None:
-            reading_child.fill(self.release, self.reader)
+            interpreter.fill(self.release, self.reader)
         self.make_front()
-        atomic.write_json(self.release.snapshot, self.sources.site)
+        layout.write_json(self.release.snapshot, self.sources.site)
         self.release.config.write_bytes(settings.text(config))
         self.open_to_all()
-        atomic.write_json(self.release.manifest, {**facts, "files": releases.listing(self.release.root)})
+        layout.write_json(self.release.manifest, {**facts, "files": releases.listing(self.release.root)})
 
     def copy_package(self) -> None:
         """Copy the helper's package and the templates, and compile the package with the interpreter to be used."""

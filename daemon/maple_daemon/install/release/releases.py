@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..refusals import Refused
-from . import atomic
-from .layout import Layout, Release
+from .layout import Layout, Release, link, sha256
+from .layout import sweep as sweep_folder
 
 
 def in_force(where: Layout) -> str:
@@ -32,7 +32,7 @@ def names(where: Layout) -> list[str]:
 
 def switch(where: Layout, name: str) -> None:
     """Put a release in force, in one rename."""
-    atomic.link(where.current, f"releases/{name}")
+    link(where.current, f"releases/{name}")
 
 
 def chosen(where: Layout, history: tuple[str, ...], wanted: str) -> str:
@@ -70,7 +70,7 @@ def listing(root: Path) -> dict[str, list[str]]:
     hashes: dict[str, list[str]] = {}
     for path in sorted(root.rglob("*")):
         if path.is_file() and path.name not in ("manifest.json", "front.conf"):
-            hashes[str(path.relative_to(root))] = [atomic.sha256(path), f"{path.stat().st_mode & 0o7777:o}"]
+            hashes[str(path.relative_to(root))] = [sha256(path), f"{path.stat().st_mode & 0o7777:o}"]
     return hashes
 
 
@@ -101,4 +101,4 @@ def sweep(where: Layout) -> None:
     for draft in where.releases.glob(".new.*"):
         shutil.rmtree(draft, ignore_errors=True)
     for own in where.own():
-        atomic.sweep(own)
+        sweep_folder(own)

@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 from .. import place, settings
 from ..refusals import Refused
-from ..service import hooks, own_files
-from . import atomic, releases
-from .layout import Layout, Receipt, Release, installed, layout, remove_empty, write_receipt
+from ..service import hooks
+from . import releases
+from .layout import Layout, Receipt, Release, alone, installed, layout, remove_empty, write_receipt
 
 
 def rollback(prefix: Path, wanted: str = "") -> tuple[str, str]:
     """Put an earlier release in force, in the mode that holds now; return its name and the one it replaces."""
     where = layout(prefix)
     receipt = installed(where)
-    with atomic.alone(prefix):
+    with alone(prefix):
         now = releases.in_force(where)
         name = releases.chosen(where, receipt.history, wanted)
         release = Release(where.releases / name)
@@ -34,7 +34,7 @@ def rollback(prefix: Path, wanted: str = "") -> tuple[str, str]:
         history = tuple(release for release in receipt.history if release != name) + (name,)
         files = receipt.written
         if not settings.values(release).get("socket"):  # it is from before there was a service
-            files = tuple(file for file in receipt.written if not own_files.remove(file))
+            files = tuple(file for file in receipt.written if not hooks.remove(file))
         write_receipt(where, Receipt(history, placed, receipt.made, files))
     return name, now
 
@@ -55,7 +55,7 @@ def uninstall(prefix: Path) -> list[Leftover]:
     """Take away all that was installed below *prefix*, the commands first; return what was not ours to remove."""
     where: Layout = layout(prefix)
     receipt, spool = installed(where), hooks.spool_of(where)
-    with atomic.alone(prefix):
+    with alone(prefix):
         left = [
             Leftover(placed.path, "is not ours any more")
             for placed in receipt.placed
@@ -64,7 +64,7 @@ def uninstall(prefix: Path) -> list[Leftover]:
         left += [
             Leftover(placed.path, "was changed since it was written")
             for placed in receipt.written
-            if not own_files.remove(placed)
+            if not hooks.remove(placed)
         ]
         if is_own_link(where):
             where.share.unlink()

@@ -15,7 +15,7 @@ from maple_submit_filter.site.facts import Site
 from maple_submit_filter.site.snapshot import write
 
 from ..refusals import Refused
-from . import atomic
+from . import layout
 
 KEPT = 20  # revisions of a site
 
@@ -69,7 +69,7 @@ def known(of: Revisions) -> tuple[list[Revision], int]:
 def apply(of: Revisions, site: Site, source: str) -> Revision:
     """Put a site's facts in force and return their revision; one that has the same facts is put in force again."""
     text = json.dumps(write(site), separators=(",", ":")).encode() + b"\n"
-    with atomic.alone(folder(of)):
+    with layout.alone(folder(of)):
         revisions, now = known(of)
         if now and of.in_force.is_file() and of.in_force.read_bytes() == text:
             return next(revision for revision in revisions if revision.number == now)
@@ -80,14 +80,14 @@ def apply(of: Revisions, site: Site, source: str) -> Revision:
         made = Revision(
             max((revision.number for revision in revisions), default=0) + 1, site.revision, time.time(), source
         )
-        atomic.write(of.file(made.number), text)
+        layout.write(of.file(made.number), text)
         _switch(of, [*revisions, made], made.number)
     return made
 
 
 def rollback(of: Revisions, to: int | None = None) -> Revision | None:
     """Put an earlier revision in force and return it; None for 0 and before the first: what the release brought."""
-    with atomic.alone(folder(of)):
+    with layout.alone(folder(of)):
         revisions, now = known(of)
         if not revisions or (not now and to is None):
             raise Refused(f"nothing was applied below {of.folder}", "the facts in force are those of the release")
@@ -123,8 +123,8 @@ def _switch(of: Revisions, revisions: list[Revision], number: int) -> None:
         revisions.remove(oldest)
         of.file(oldest.number).unlink(missing_ok=True)
     if number:
-        atomic.write(of.in_force, of.file(number).read_bytes())
+        layout.write(of.in_force, of.file(number).read_bytes())
     else:
         of.in_force.unlink(missing_ok=True)
     table: dict[str, Any] = {"in_force": number, "revisions": [list(revision) for revision in revisions]}
-    atomic.write_json(of.log, table)
+    layout.write_json(of.log, table)

@@ -1,4 +1,7 @@
-"""What the audit lines come to: who was helped or would have been, by which rules, and what it cost in time."""
+"""What the audit lines come to: who was helped or would have been, by which rules, and what it cost in time.
+
+The shapes of what `maple admin report` finds stand here too, those of the service's memory among them.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ import stat
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Optional, TypedDict
 
 import click
-from maple_agents.base import drawing
+from maple_agents.base import output
 from maple_submit_filter.answer.audit_line import AuditLine, read_audit
 from maple_submit_filter.answer.report import printable
 
@@ -20,7 +23,81 @@ from .. import settings
 from ..refusals import Refused
 from ..release.layout import installed, layout
 from ..settings import in_force
-from .shapes import Late, Rule, Seen
+
+
+class Late(TypedDict):
+    """A host on which somebody answered too late, and who of them was waited for in vain."""
+
+    host: str
+    submissions: int
+    daemon: int
+    helper: int
+    files: int
+
+
+class Rule(TypedDict):
+    """What a rule came to."""
+
+    code: str
+    seen: int
+    repaired: int
+    would_repair: int
+    users: int
+
+
+class Seen(TypedDict):
+    """Of the audit lines. *submissions* left a line, *untouched* did not: nothing was found. *users*: of both."""
+
+    submissions: int
+    untouched: int
+    users: int
+    verdicts: dict[str, int]
+    modes: dict[str, int]
+    late: list[Late]
+    rules: list[Rule]
+    ms: dict[str, Optional[int]]
+    unreadable: int
+
+
+class Sums(TypedDict):
+    """Jobs, how many of them were repaired, and how they ended."""
+
+    jobs: int
+    repaired: int
+    ended: dict[str, int]
+
+
+class OfRule(Sums):
+    """Sums of a rule and of what was done by it."""
+
+    code: str
+    done: str
+
+
+class OfPartition(Sums):
+    """Sums of submissions with a finding that named a partition, "" for none."""
+
+    partition: str
+
+
+class OfDay(Sums):
+    """Sums of a day."""
+
+    day: str
+
+
+class Memory(TypedDict):
+    """Of the service's memory, from the day *since* on; an administrator's trials of the service are left out."""
+
+    since: str
+    findings: int
+    with_finding: int
+    without_finding: int
+    unread: int
+    rules: list[OfRule]
+    partitions: list[OfPartition]
+    days: list[OfDay]
+
 
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 MOST_HOSTS = 20  # shown to people
@@ -181,11 +258,11 @@ def table(facts: Seen, since: str) -> None:
     nothing = "nothing found, or no launcher in the script"
     click.echo(f"  {facts['untouched']:6}  {nothing}{share(facts['untouched'], seen)}")
     for verdict, count in facts["verdicts"].items():
-        drawing.rows(f"  {count:6}  {SAYS.get(verdict, verdict)}{share(count, seen)}")
+        output.rows(f"  {count:6}  {SAYS.get(verdict, verdict)}{share(count, seen)}")
     for row in facts["late"][:MOST_HOSTS]:
         host = printable(row["host"])
         whom = f"daemon {row['daemon']}, helper {row['helper']}" + (f", files {row['files']}" if row["files"] else "")
-        drawing.rows(f"          {row['submissions']} on {host}: {whom}")
+        output.rows(f"          {row['submissions']} on {host}: {whom}")
     if facts["rules"]:
         click.echo("\nrule      seen  repaired  would repair  users")
     for rule in facts["rules"]:

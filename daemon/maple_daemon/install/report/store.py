@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import click
-from maple_agents.base.drawing import coloured, width
+from maple_agents.base.output import coloured, width
 from maple_submit_filter.answer.report import printable
 
 from ...store.protocol import BETWEEN, Counted
-from .shapes import Memory, OfPartition, Sums
+from .audit import Memory, OfPartition, Sums
 
 CHANGED = ("repaired", "accepted", "known-good")  # verdicts: what was submitted was not as written
 DONE = {

@@ -23,7 +23,7 @@ from ...store.mounts import on_network
 from ..refusals import Refused, absolute
 from ..release.layout import Layout, Release
 from . import hooks as hook_files
-from .own_files import File, checkout
+from .hooks import File, checkout
 
 SOCKET, STORE, USER = "/run/maple/daemon.sock", "/var/lib/maple/memory.db", "maple"
 UNITS = ("maple-daemon.service", "maple-daemon.socket")

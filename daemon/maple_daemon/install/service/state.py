@@ -18,7 +18,7 @@ from ...serve import identity
 from .. import settings
 from ..refusals import Check, user_name
 from ..release.layout import Layout, Placed, Receipt, Release
-from . import hooks, own_files
+from . import hooks
 from .service_files import UNITS, start_line
 
 PATIENCE = 5.0  # seconds until the service has to have read them
@@ -35,7 +35,7 @@ def examined(where: Layout, receipt: Receipt, release: Release) -> list[Check]:
 def files(receipt: Receipt) -> Iterator[Check]:
     """Are the units as they were written?"""
     for placed in receipt.written:
-        if placed.kind == "unit" and not own_files.is_ours(placed):
+        if placed.kind == "unit" and not hooks.is_ours(placed):
             state = "was changed" if os.path.lexists(placed.path) else "is gone"
             yield Check("unit", "wrong", f"{placed.path} {state}", "put changes into a drop-in (systemctl edit); then "
                         "move it away and install again")  # fmt: skip

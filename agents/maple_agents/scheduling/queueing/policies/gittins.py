@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from ..preemption import Preemptive
+from ..ordering import Preemptive
 from .least_attained import LIMITS
 
 QUANTUM = 18000.0  # GPU-seconds

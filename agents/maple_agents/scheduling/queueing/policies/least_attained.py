@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from ..preemption import Preemptive
+from ..ordering import Preemptive
 
 LIMITS = (3600.0, 36000.0, 360000.0)  # GPU-seconds: an hour, ten, a hundred
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ..preemption import Preemptive
+from ..ordering import Preemptive
 
 POLICY = Preemptive("srsf", "least GPUs x remaining true time first", lambda state: (state.left * state.job.size,))

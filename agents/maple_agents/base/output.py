@@ -1,15 +1,63 @@
-"""Trees and diffs on a terminal, with colours there and without elsewhere."""
+"""What commands print: JSON by one function, differences as `diff -u` has them, trees and diffs on a terminal.
+
+JSON is a `TypedDict`, whose class is the one definition of its shape: what makes the value is checked against it, and
+`make docs` writes `docs/json/` from it. A `NamedTuple` is an object with its fields, bytes are text.
+"""
 
 from __future__ import annotations
 
+import difflib
+import json
 import os
 import re
 import shutil
 import sys
-from typing import Iterable, NamedTuple, Optional, Tuple
+from typing import Iterable, Iterator, NamedTuple, Optional, Tuple
 
 import click
 from maple_submit_filter.answer.report import ADVICE, ERROR, columns, folded, words_of
+
+
+def echo(value: object, ascii_only: bool = True) -> None:
+    """Print *value* as JSON."""
+    click.echo(json.dumps(plain(value), indent=2, ensure_ascii=ascii_only))
+
+
+def plain(value: object) -> object:
+    """Return *value* as JSON has it."""
+    if isinstance(value, bytes):
+        return text(value)
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {key: plain(inner) for key, inner in value.items()}
+    return [plain(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+
+
+def text(raw: bytes) -> str:
+    """Return bytes as text that gives the same bytes again: what is no UTF-8 stands as lone surrogates."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def unified(before: bytes, after: bytes, name: str) -> str:
+    """Return the unified diff from *before* to *after*, both called *name*; "" where they are equal."""
+    if before == after:
+        return ""
+    name = text(name.encode("utf-8", "surrogateescape")).lstrip("/").replace("\n", " ")
+    lines = difflib.unified_diff(_lines(before), _lines(after), f"a/{name}", f"b/{name}")
+    return "".join(_ended(lines))
+
+
+def _lines(raw: bytes) -> list[str]:
+    """Return the lines with their newlines; only a newline ends one, as bash and patch count."""
+    lines = text(raw).split("\n")
+    return [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def _ended(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
+
 
 STYLES = {
     "job": "bold",

@@ -1,15 +1,52 @@
-"""Counters of the service, and the page that shows them (OpenMetrics). No label names a user or a job."""
+"""The service's log, one event a line on standard error, which is the journal; and its counters as OpenMetrics."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
+import sys
+import traceback
+from typing import Any
 
+import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from .peers import bound, on_loopback
+
+
+def configure(form: str) -> None:
+    """Write JSON lines, or lines for people, with times in UTC."""
+    last: Any = structlog.processors.JSONRenderer() if form == "json" else structlog.dev.ConsoleRenderer(colors=False)
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            last,
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    _configured[:] = [structlog.get_logger()]
+
+
+_configured: list[Any] = []  # what is made anew for each line costs more than the line
+
+
+def log() -> Any:
+    """Return the log."""
+    return _configured[0] if _configured else structlog.get_logger()
+
+
+def cause(error: BaseException) -> str:
+    """Return what was raised and where, without its words: they may be a user's."""
+    places = traceback.extract_tb(error.__traceback__)
+    where = " at %s:%d" % (os.path.basename(places[-1].filename), places[-1].lineno or 0) if places else ""
+    return type(error).__name__ + where
+
 
 _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1.0)
 _MOST = 8192  # bytes of a request for the page

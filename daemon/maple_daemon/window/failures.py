@@ -1,18 +1,37 @@
-"""What jobs that failed have in common: how they ended, why, where and when."""
+"""What jobs that failed have in common, by week too, and where outcomes speak against a rule or a site file."""
 
 from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from maple_agents.ask.schedulers.pbs.jobs import hosts
 from maple_agents.ask.schedulers.slurm.jobs import expand
-from maple_submit_filter.types.job_records import Outcome
+from maple_submit_filter.types.job_records import Outcome, Record
 
-from .shapes import Failures
-from .weeks import by_week
+from ..install.report.store import CHANGED, FAILED, RAN
+from ..outcomes.join import without_jobs
+from ..store.protocol import BETWEEN, Counted, Store
+from .shapes import AsWritten, Failures, Refused
+
+
+def by_week(rows: Iterable[tuple[str, str, int]]) -> dict[str, dict[str, int]]:
+    """Return the sums of (day, part, number) by the Monday that begins the week; weeks between without any too."""
+    weeks: dict[datetime.date, Counter[str]] = {}
+    for day, part, number in rows:
+        date = datetime.date.fromisoformat(day)
+        weeks.setdefault(date - datetime.timedelta(days=date.weekday()), Counter())[part] += number
+    return {str(monday): dict(weeks.get(monday, {})) for monday in _mondays(weeks)}
+
+
+def _mondays(weeks: Iterable[datetime.date]) -> Iterator[datetime.date]:
+    at, last = min(weeks, default=None), max(weeks, default=None)
+    while at is not None and last is not None and at <= last:
+        yield at
+        at += datetime.timedelta(days=7)
+
 
 MOST_NODES = 20
 FEWEST = 2  # failures on a node that is named
@@ -82,3 +101,30 @@ def _nodes(text: str) -> tuple[str, ...]:
         return hosts(text) if "/" in text or "+" in text else expand(text)
     except ValueError:
         return ()
+
+
+def as_written(rows: Iterable[Counted]) -> list[AsWritten]:
+    """Return how jobs ended of which a rule had found something that was not changed, those that ran most first."""
+    sums: dict[str, Counter[str]] = {}
+    for counted in rows:
+        if counted.code and counted.verdict not in (*CHANGED, "trial"):
+            ended = "ran" if counted.state in RAN else "failed" if counted.state in FAILED else ""
+            for code in counted.code.split(BETWEEN):
+                sums.setdefault(code, Counter())[ended] += counted.jobs
+    rows_ = (AsWritten(code=code, ran=number["ran"], failed=number["failed"]) for code, number in sums.items())
+    return sorted((row for row in rows_ if row["ran"]), key=lambda row: (-row["ran"], row["code"]))
+
+
+def refused_since(store: Store, first: str, now: datetime.datetime) -> list[Refused]:
+    moment = datetime.datetime.fromisoformat(first.replace("Z", "+00:00")).timestamp()
+    return refused(without_jobs(store.unjoined(moment), store.joined(), now.timestamp()))
+
+
+def refused(records: Iterable[Record]) -> list[Refused]:
+    """Return the submissions that became no job, by partition; one that its user ended at the question is none."""
+    sums: dict[str, Counter[bool]] = {}
+    for record in records:
+        if record.joined == "none" and record.verdict != "trial" and not record.offered_hash:
+            sums.setdefault(record.place, Counter())[not record.codes] += 1
+    rows = (Refused(partition=place, submissions=sum(by.values()), unseen=by[True]) for place, by in sums.items())
+    return sorted(rows, key=lambda row: (-row["unseen"], -row["submissions"], row["partition"]))

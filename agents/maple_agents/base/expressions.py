@@ -1,8 +1,8 @@
-"""Regular expressions as this Python compiled them before: to make hundreds anew is a quarter of what `maple-fix`
-takes on an ordinary log.
+"""Regular expressions that cost little: kept as they were compiled, with the text that each match holds, with a limit.
 
-What is kept lies in the user's own cache, for one build of Python, and is to it what byte code is: no other user's file
-is read, and what cannot be read or used is compiled.
+To compile hundreds anew is a quarter of what `maple-fix` takes on an ordinary log. What is kept lies in the user's own
+cache, for one build of Python, and is to it what byte code is: no other user's file is read, and what cannot be read or
+used is compiled.
 """
 
 from __future__ import annotations
@@ -11,11 +11,15 @@ import contextlib
 import marshal
 import os
 import re
+import signal
 import stat
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from types import FrameType
+from typing import Any, Optional
 
 from maple_submit_filter.host import own_folders
 
@@ -108,3 +112,71 @@ def _file() -> str | None:
 
 
 __all__ = ["used"]
+
+
+def needed(pattern: str, flags: int, shortest: int) -> frozenset[str]:
+    """Return literals one of which stands in every text that *pattern* matches; none where that cannot be promised.
+
+    None has fewer than *shortest* letters. Raises `re.error` where the pattern is no regular expression.
+    """
+    parser = import_module("re._parser")  # of CPython 3.11 and later; no stubs know it
+    return _longest(list(parser.parse(pattern, flags)), shortest) or frozenset()
+
+
+def _longest(tree: list[Any], shortest: int) -> frozenset[str] | None:
+    """Return, of the sets of literals one of which must stand in a match, that whose shortest one is longest."""
+    sets = [literals for literals in _sets(tree, shortest) if min(map(len, literals)) >= shortest]
+    return max(sets, key=lambda literals: (min(map(len, literals)), -len(literals)), default=None)
+
+
+def _sets(tree: list[Any], shortest: int) -> Iterator[frozenset[str]]:
+    text = ""
+    for operator, argument in tree:
+        if str(operator) == "LITERAL":
+            text += chr(argument)
+            continue
+        if text:
+            yield frozenset((text,))
+        text = ""
+        if inner := _inside(str(operator), argument, shortest):
+            yield inner
+    if text:
+        yield frozenset((text,))
+
+
+def _inside(operator: str, argument: Any, shortest: int) -> frozenset[str] | None:
+    if operator == "SUBPATTERN" and not argument[1]:  # no flags of its own
+        return _longest(list(argument[-1]), shortest)
+    if operator == "ATOMIC_GROUP":
+        return _longest(list(argument), shortest)
+    if operator == "BRANCH":
+        parts = [_longest(list(branch), shortest) for branch in argument[1]]
+        return frozenset().union(*(part for part in parts if part)) if all(parts) else None
+    if operator in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and argument[0] >= 1:
+        return _longest(list(argument[2]), shortest)
+    return None
+
+
+class Spent(Exception):
+    """The time is over."""
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise `Spent` in what stands within once it took *seconds* of processor time; at once outside the main thread.
+
+    A search looks for signals while it backtracks (CPython's sre), so that a hostile pattern ends too.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        raise Spent("only the main thread can be stopped")
+    before = signal.signal(signal.SIGVTALRM, _over)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _over(number: int, frame: Optional[FrameType]) -> None:
+    raise Spent("the processor time is over")
