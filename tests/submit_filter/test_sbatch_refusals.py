@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from maple_submit_filter.request.slurm import options
-from maple_submit_filter.request.slurm.forms import of_another_form
+from maple_submit_filter.request.slurm.values import of_another_form
 from maple_submit_filter.rules.resources.mpl217_value_refused import COUNTS, refusals
 from maple_submit_filter.types.job import Origin, Setting
 

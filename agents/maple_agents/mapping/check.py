@@ -10,10 +10,10 @@ from typing import NamedTuple
 from maple_submit_filter.rules.program_text import is_rank
 from maple_submit_filter.types.launch_plan import LaunchPlan, Step
 
-from . import mpi_order, placement, size_files, sizes
+from . import placement, size_files, sizes
 from .crossings import Finding, Job, too_large
 from .groups import TENSOR, Mesh
-from .node import apart, flaws, network_settings, resources
+from .node import flaws, network_settings, resources
 from .node.flaws import Flaw
 from .node.network_settings import Use
 from .node.resources import NodeTasks
@@ -60,7 +60,7 @@ def judged(
 
 def _one_by_one(plan: LaunchPlan, source: bytes, hardware: Hardware) -> list[Judged]:
     """Return lines that start ranks one after the other, where these do not go together."""
-    tasks = [(step, tuple(_of_resources(step, plan, source, hardware))) for step in apart.one_by_one(plan)]
+    tasks = [(step, tuple(_of_resources(step, plan, source, hardware))) for step in flaws.one_by_one(plan)]
     return [Judged(step.line, None, None, None, found) for step, found in tasks if found]
 
 
@@ -75,10 +75,10 @@ def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine, read: R
     division = sizes.read(step.program, size_files.of_step(step, plan, source, read))
     placed = placement.placement(step, b"RANK" in plan.assigned, plan.presumes)
     placed = placement.by_host_file(step, plan) or placement.by_rank_file(step, plan) or placed
-    method = mpi_order.method(plan, source)
-    placed = mpi_order.renumbered(step, placed, method)
+    method = placement.method(plan, source)
+    placed = placement.renumbered(step, placed, method)
     joined = _joined(machine, source)
-    tasks = apart.workers(step, plan, source, read) or step
+    tasks = flaws.workers(step, plan, source, read) or step
     hardware = machine.hardware
     if isinstance(placed, Unplaced):
         wide = tuple(too_large(step, division, plan, hardware)) if division is not None and not joined else ()
@@ -133,7 +133,7 @@ def _why(unplaced: Unplaced, division: Sizes | None) -> str:
 def _dealt(method: int | None, step: Step, plan: LaunchPlan) -> str:
     """Return what numbers the ranks beside the launcher: Cray MPICH, or the script's own count of RANK."""
     if method in (0, 2):
-        return f"{mpi_order.NAME}={method}"
+        return f"{placement.NAME}={method}"
     own = [process.rank != process.task for group in step.groups for process in group.processes]
     agent = step.workers_per_task is not None
     return "RANK as the script counts it" if b"RANK" in plan.assigned and any(own) and not agent else ""

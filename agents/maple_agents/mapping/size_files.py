@@ -16,8 +16,8 @@ from maple_submit_filter.types.text import NUL
 
 from ..admission import python_source
 from ..admission.extracts import SUFFIXES, leaves
-from . import device_meshes
-from .device_meshes import Written
+from . import groups
+from .groups import Written
 
 Reads = Callable[[bytes], "bytes | None"]  # a file by its name, from where the job is submitted
 OUTSIDE = 1 << 20  # the place of a word that is on no line
@@ -52,7 +52,7 @@ def of_step(step: Step, plan: LaunchPlan, source: bytes, read: Reads) -> FileSiz
         for each in python_source.source(found[1]).declared
         if (value := (each.default or "").encode()).isdigit()
     )
-    return FileSizes((*layers, declared), device_meshes.written(found[1]))
+    return FileSizes((*layers, declared), groups.written(found[1]))
 
 
 def _of_launcher(step: Step) -> Iterator[Named]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from maple_submit_filter.rules.program_text import Named, named_values
 
-from . import device_meshes, groups
+from . import groups
 from .groups import CONTEXT, DATA, EXPERT, PIPELINE, TENSOR, Axis, Mesh
 from .size_files import NO_FILES, FileSizes
 
@@ -133,7 +133,7 @@ def _mesh_of(
     program: Sequence[bytes], files: FileSizes, layers: Sequence[Sequence[Named]]
 ) -> tuple[tuple[str, int | None], ...]:
     """Return the mesh that the line writes in one word, else the one of the program's text; () where neither does."""
-    words = {mesh for word in program if (mesh := device_meshes.of_word(word)) is not None}
+    words = {mesh for word in program if (mesh := groups.of_word(word)) is not None}
     mesh = words.pop() if len(words) == 1 else files.mesh if not words else None
     values = {value.last: int(value.value) for layer in reversed(layers) for value in layer}
     return (mesh.known(values) or ()) if mesh is not None else ()

@@ -1,17 +1,15 @@
-"""What a batch script does before its launch line on one site: `templates/environment/`.
+"""What a batch script does before its launch line, and a site with all that people wrote of it.
 
-It says which of the site file's facts a training job uses, by key path, so that a fact stands in one place.
-
-A site with its checked file and its environment part, read from the disk.
-
-A first environment part of a site that has none: what its file says of modules, variables and demands.
+It says which of the site file's facts a training job uses, by key path, so that a fact stands in one place. A site that
+has no environment part gets a first one: what its file says of modules, variables and demands.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from maple_submit_filter.site.facts import Site
 
@@ -19,6 +17,12 @@ from ..ask import sites
 from ..ask.sites import files
 from ..ask.sites.model import Fact, SiteFile
 from ..base.tables import BEGINS_AT_HOME, GOES_BACK, Part, Table, paths, read
+
+if TYPE_CHECKING:
+    from ..ask.sites.launch_templates import LaunchFile
+    from .model_facts import Family
+    from .paradigms import Paradigm
+
 
 _WHY = "Drafted from the site file: look at every line, and say here why it is so."
 _PAGES = {
@@ -165,3 +169,18 @@ def _one_line(text: str) -> str:
 
 def _text(words: str) -> str:
     return json.dumps(words, ensure_ascii=False)
+
+
+class Cluster(NamedTuple):
+    """A site with all that people wrote of it. *file* and *environment* None: nobody has described it yet.
+
+    *paradigms*, *families*: the whole repository. *launches*: by paradigm, the launch templates that fit the site,
+    the best first.
+    """
+
+    site: Site
+    file: SiteFile | None = None
+    environment: Environment | None = None
+    paradigms: Mapping[str, Paradigm] = MappingProxyType({})
+    launches: Mapping[str, tuple[LaunchFile, ...]] = MappingProxyType({})
+    families: tuple[Family, ...] = ()

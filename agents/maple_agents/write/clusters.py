@@ -13,7 +13,7 @@ from maple_submit_filter.host import own_folders, places
 
 from ..ask import sites
 from ..base import new_file
-from ..templates.cluster import Cluster
+from ..templates.environments import Cluster
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -173,9 +173,9 @@ def _settled(
     No slot is asked for twice, unless its answer cannot be had.
     """
     from maple_agents.base.slots import Lacking, Refused
-    from maple_agents.write.decide import earlier
+    from maple_agents.cli.new import handover
 
-    last, hints = earlier.load(asked.cluster.site.id), _hints(asked, foreign)
+    last, hints = handover.load(asked.cluster.site.id), _hints(asked, foreign)
     put: dict[str, Missing] = {}
     before = asked
     for _ in range(ROUNDS):
@@ -213,9 +213,9 @@ def _with(asked: Wanted, answers: "Sequence[Slot]") -> Wanted:
 
 def _trial(asked: Wanted, foreign: "Optional[Foreign]") -> page.Trial:
     """Return what tells why answers cannot be had together, "" where they can."""
-    from maple_agents.write.decide import earlier
+    from maple_agents.cli.new import handover
 
-    return partial(_refusal, asked, foreign, earlier.load(asked.cluster.site.id), _hints(asked, foreign))
+    return partial(_refusal, asked, foreign, handover.load(asked.cluster.site.id), _hints(asked, foreign))
 
 
 def _refusal(

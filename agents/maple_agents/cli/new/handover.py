@@ -1,18 +1,25 @@
-"""What `maple new` ends with: the script, verified first where that is wanted; or what it still lacks. Both as JSON."""
+"""What `maple new` ends with: the script, verified first where wanted, or what it still lacks, both as JSON.
+
+What the user said last time on a site lies in a small file in his own state folder. It gives defaults of questions, and
+nothing else, and is never needed; what decides takes the values as an argument.
+"""
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Optional, TypedDict, Union
 
 import click
 from maple_submit_filter.answer.report import printable
 from maple_submit_filter.site.facts import Site
 
+from ...ask import verified_runs
 from ...ask.submission import on_site, submission
 from ...base import new_file as new_output
 from ...base.complaint import Complaint
+from ...base.new_file import keep
 from ...base.output import echo, text
 from ...base.slots import Assumed, Lacking, Missing, Slots, Unread
 from . import page
@@ -44,7 +51,6 @@ def _say_lacking(asked: Wanted, lacks: Lacking, as_json: bool, lines: Iterable[s
 
 def hand_over(asked: Wanted, made: "Union[Made, Carried]", output: Optional[str], as_json: bool, verified: bool) -> int:
     """Give the script away, verified first where that is wanted, and remember what was said. Return the exit code."""
-    from maple_agents.write.decide import earlier
     from maple_agents.write.values import Carried
 
     if not as_json:
@@ -61,7 +67,7 @@ def hand_over(asked: Wanted, made: "Union[Made, Carried]", output: Optional[str]
     if output is not None and not as_json:
         submit = "qsub" if asked.cluster.site.scheduler == "pbs" else "sbatch"
         click.echo("written: %s; submit it: %s" % (output, shlex.join([submit, output])), err=True)
-    earlier.save(asked.cluster.site.id, asked.slots)
+    save(asked.cluster.site.id, asked.slots)
     return 0
 
 
@@ -163,3 +169,37 @@ def _new(
         asks=list(missing),
         unread=list(asked.unread),
     )
+
+
+REMEMBERED = ("account", "partition", "queue", "qos", "filesystems")
+_MOST = 64 * 1024  # bytes
+
+
+def load(site: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the values of the last script for *site*, by slot; {} where there are none."""
+    values = _all(environ).get(site)
+    if not isinstance(values, dict):
+        return {}
+    return {slot: value for slot, value in values.items() if slot in REMEMBERED and isinstance(value, str)}
+
+
+def save(site: str, slots: Slots, environ: Mapping[str, str] = os.environ) -> None:
+    """Remember what was said of `REMEMBERED` for *site*; a file that cannot be written harms nothing."""
+    path = _path(environ)
+    values = {slot: str(slots[slot].value) for slot in REMEMBERED if slot in slots}
+    if path is None or not values:
+        return
+    known = _all(environ)
+    old = known.get(site)
+    known[site] = {**(old if isinstance(old, dict) else {}), **values}
+    keep(known, path)
+
+
+def _all(environ: Mapping[str, str]) -> dict[str, object]:
+    path = _path(environ)
+    return (verified_runs.read_value(path, _MOST) if path is not None else None) or {}
+
+
+def _path(environ: Mapping[str, str]) -> str | None:
+    own = verified_runs.own_folder(environ)
+    return os.path.join(os.path.dirname(own), "new.json") if own is not None else None

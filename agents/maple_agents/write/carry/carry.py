@@ -14,12 +14,12 @@ from ...request.script.launches import OF_TASK
 from ...request.script.parts import Foreign
 from ...request.script.slots import main
 from ...request.script.walk import simple_commands
-from ...templates.cluster import Cluster
+from ...templates.environments import Cluster
 from ..compose import launch_line
 from ..decide import layouts, places
 from ..decide.decision import decide_plan
 from ..values import Carried, Plan
-from . import directives, judgement, launch_lines, same_cluster, site_advice, variables
+from . import directives, judgement, launch_lines, same_cluster, variables
 from .assembly import Way, made, template
 from .misused_launcher import meant, surely_wrong
 
@@ -217,7 +217,7 @@ def _first_right(foreign: Foreign, plan: Plan, home: bool) -> Carried:
         if not why:
             if not home:
                 advice += judgement.advice_on(foreign, plan, script, simple_commands(foreign.source))
-                script, says = site_advice.followed(script, foreign, plan.cluster, wanted)
+                script, says = same_cluster.followed(script, foreign, plan.cluster, wanted)
                 advice += says
             return Carried(script, plan, tuple(dict.fromkeys((*foreign.notes, *advice))))
         whys.append(why)

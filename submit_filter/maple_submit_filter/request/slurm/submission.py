@@ -9,8 +9,7 @@ from ...types.job import Directive, JobScript, Oddity, Origin, Setting, Settings
 from ...types.submission import Submission, travels
 from ..directives import DirectiveLine, DirectiveWord, directives, origin
 from ..options import NO, GivenOption, read_options
-from .foreign import TABLES, translated
-from .options import ENVIRONMENT, SBATCH
+from .options import ENVIRONMENT, SBATCH, TABLES, translated
 from .script_lines import (
     DOS_BREAKS,
     foreign_lines,

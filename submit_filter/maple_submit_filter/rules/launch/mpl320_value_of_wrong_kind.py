@@ -151,7 +151,7 @@ def _of_another_kind(option: Option) -> bool:
 
 def _refused_by_srun(link: Link, step: Step) -> Iterator[Finding]:
     """Yield of values that srun reads as sbatch reads them, and refuses."""
-    from ...request.slurm.forms import of_another_form
+    from ...request.slurm.values import of_another_form
     from ..resources.mpl217_value_refused import refusals
 
     for option in link.options:

@@ -133,7 +133,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _forms(job: Job) -> Iterator[Finding]:
     """Values in no form that their options have, and options of which sbatch takes one."""
-    from ...request.slurm.forms import exclusive_of, of_another_form, refused_later
+    from ...request.slurm.values import exclusive_of, of_another_form, refused_later
 
     read = [given for given in job.settings if _is_read(job, given)]
     for form in filter(None, map(of_another_form, read)):
