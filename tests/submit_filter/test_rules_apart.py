@@ -28,7 +28,8 @@ RULES = {rule.code: rule for rule in rules()}
 OF_ALL_LINES = {
     "MPL108": "which line ends before the words that follow", "MPL115": "what runs in the foreground",
     "MPL218": "whether anything uses the other nodes", "MPL319": "whether anything uses the other GPUs",
-    "MPL328": "which line is the head", "MPL409": "whether any line sets the words", "MPL604": "which line uses a node",
+    "MPL328": "which line is the head", "MPL401": "whether any rank is shown a GPU",
+    "MPL409": "whether any line sets the words", "MPL604": "which line uses a node",
 }  # fmt: skip
 # Rules of launch lines, of environments and of communication that speak of a line that may not run.
 OF_ANY_LINE = {

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Iterator, List, Optional, Sequence, Tuple
 
+from ..types.edits import Span
 from .nodes import (
     AndOr,
     ArithCommand,
     Assignment,
     Command,
+    Function,
     Group,
+    If,
     Literal,
     Loop,
     Param,
@@ -179,3 +182,32 @@ def within(node: object, kinds: Tuple[type, ...]) -> Iterator[object]:
 def simples(node: object) -> Iterator[Simple]:
     """Yield every simple command in *node*, itself among them, in the order of the script; substitutions included."""
     return (command for command in within(node, (Simple,)) if isinstance(command, Simple))
+
+
+def unreached(program: Program, source: bytes) -> List[Span]:
+    """Return what never runs: the branch of `if false`, functions whose name stands nowhere else, and here-documents
+    in which nothing is expanded, unless a shell reads them.
+    """
+    spans: List[Span] = []
+    for node in within(program, (If, Function, Simple)):
+        if isinstance(node, If):
+            spans += [body.span for condition, body in node.branches if _is_false(condition)]
+        elif isinstance(node, Function):
+            spans += [node.span] if source.count(node.name) < 2 else []
+        elif isinstance(node, Simple) and not _SHELLS.intersection(first(word) for word in node.words):
+            documents = (redirect.heredoc for redirect in node.redirects)
+            spans += [document.span for document in documents if document is not None and document.quoted]
+    return spans
+
+
+def _is_false(condition: Program) -> bool:
+    command = condition.items[0].command if len(condition.items) == 1 else None
+    return isinstance(command, Simple) and [first(word) for word in command.words] == [b"false"]
+
+
+_SHELLS = frozenset(b"bash sh zsh ksh dash ssh srun source . eval".split())
+
+
+def lies_in(span: Span, spans: Sequence[Span]) -> bool:
+    """Return whether *span* begins in one of *spans*."""
+    return any(other.start <= span.start < other.end for other in spans)

@@ -37,7 +37,9 @@ def _all_hidden(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     mask = mask_of(plan.allocation.node_kinds)
     has = plan.allocation.gpus_per_node
     spans = plan.assigned.get(mask, ())
-    if not spans or not has or not plan.steps or not all(_sees_none(step) for step in plan.steps):
+    if not spans or not has or all(step.maybe for step in plan.steps):
+        return
+    if not all(_sees_none(step) for step in plan.steps):
         return
     every = mask + b"=" + b",".join(b"%d" % index for index in range(has))
     fix = Fix(tuple(Edit(span, every, "MPL401") for span in spans), Safety.ASK, "list every GPU")

@@ -7,6 +7,7 @@ from typing import Iterator, List, NamedTuple, Optional, Tuple
 
 from ...bash import nodes
 from ...bash.parser import parse
+from ...bash.questions import lies_in, unreached
 from ...launchers.registry import NAMED
 from ...launchers.unstarted import starts_no_program
 from ...site.facts import Site
@@ -39,9 +40,16 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not job.script.is_shell or not _may_be_cut(job.source):
         return
-    for sequel in islice(_sequels(parse(job.source), job.source), MOST):
+    tree = parse(job.source)
+    never = unreached(tree, job.source)
+    for sequel in islice(_sequels(tree, job.source), MOST):
         value = _value(sequel, job.source)
-        if value is None or not starts_no_program(sequel.before) or len(sequel.after.words) < 2:
+        if (
+            value is None
+            or lies_in(value, never)
+            or not starts_no_program(sequel.before)
+            or len(sequel.after.words) < 2
+        ):
             continue
         edits = (Edit(Span(value.start, value.start), b'"', CODE), Edit(Span(value.end, value.end), b'"', CODE))
         sign = job.source[sequel.before.span.end : sequel.before.span.end + 1].decode()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Iterator
 
+from ...bash.parser import parse
+from ...bash.questions import lies_in, unreached
 from ...request.scheduler_words import is_pbs
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
@@ -30,9 +32,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not is_pbs(job) or not plan.steps or b"PBS_JOBID" in plan.assigned or b"$((" not in job.source:
         return
+    never = unreached(parse(job.source), job.source)
     for match in re.finditer(_SUMS, job.source):
         name = re.search(_NAME, match.group(1))
-        if name is None:
+        if name is None or lies_in(Span(*match.span(1)), never):
             continue
         span = Span(match.start(1) + name.start(), match.start(1) + name.end())
         fix = Fix((Edit(span, _NUMBER, "MPL110"),), Safety.ASK, "take the number of the job's id")

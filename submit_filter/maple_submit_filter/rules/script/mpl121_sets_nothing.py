@@ -8,7 +8,7 @@ from typing import Iterator, NamedTuple, Tuple
 
 from ...bash import nodes
 from ...bash.parser import parse
-from ...bash.questions import simples
+from ...bash.questions import lies_in, simples, unreached
 from ...launchers.programs import RANK_VARIABLES
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
@@ -51,7 +51,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not job.script.is_shell or _CANDIDATE.search(job.source) is None:
         return
-    slips = (slip for command in simples(parse(job.source)) for slip in _slips(command, plan))
+    tree = parse(job.source)
+    never = unreached(tree, job.source)
+    run = (command for command in simples(tree) if not lies_in(command.span, never))
+    slips = (slip for command in run for slip in _slips(command, plan))
     for slip in islice(slips, MOST):
         edits = tuple(Edit(gap, b"", CODE) for gap in slip.gaps)
         safe = slip.sure and (slip.name in RANK_VARIABLES or _is_read(slip.name, job.source))
