@@ -21,6 +21,7 @@ _BEGIN = re.compile(
 )
 _OPTION_NAME = re.compile(r"--?([A-Za-z][\w.-]*)")
 _EXISTS = re.compile(r"\b(?:takes?|accepts?|supports?|knows|understands?)\b[^.;\n]{0,60}$")
+_VALUED = re.compile(r"(?<!\S)--?[A-Za-z][\w-]*(?:=|[ \t]+(?!(?:and|or|plus|as)\b)[^\s,;&(-])")
 _FILE_AHEAD = re.compile(  # "x.json goes in with --config"
     r"(?<!\S)[\"'`]?(?P<file>[\w.~$/{}+-]*[\w}/]\.[a-z]\w{1,7})[\"'`]?[ \t]+(?:\w+[ \t]+){0,3}"
     r"(?:with|via|through|as|by|under|behind)[ \t]+(?:the[ \t]+)?[\"'`]?$"
@@ -29,6 +30,9 @@ _RUNTIME = re.compile(
     r"(?<![\w./-])(?:(?:apptainer|singularity)[ \t]+(?:exec|run)|(?:podman-hpc|podman|docker)[ \t]+run|"
     r"shifter(?=[ \t]+(?:-|python|bash|\S+\.py)))"
     r"(?P<options>(?:[ \t]+--?[a-z][\w-]*(?:=\S+)?)*)(?=[ \t])"
+)
+_OF_RUNTIMES = re.compile(  # up to the program, whose place the sign has
+    r"(?<![\w./-])(?:(?:apptainer|singularity)[ \t]+(?:exec|run)|(?:podman-hpc|podman|docker)[ \t]+run)[ \t][^\n§]*"
 )
 _SHELL = re.compile(
     r"(?<![\w-])(?:qstat|squeue|sacct|sinfo)[ \t]+-[^\n]*|"
@@ -52,7 +56,10 @@ def read(text: str, others: Sequence[Reading], written: str) -> tuple[list[Readi
         return [], runtimes
     named = [str(reading.value) for reading in others if reading.name == "launcher"]
     own = {name for launcher in named for name in launcher_options(launcher)} | _of_the_scheduler()
-    readings = [reading for reading in _runs(text, [*runtimes, *commands]) if not own & set(_names(str(reading.value)))]
+    images = [match.span() for match in _OF_RUNTIMES.finditer(text)]
+    readings = [
+        reading for reading in _runs(text, [*runtimes, *commands, *images]) if not own & set(_names(str(reading.value)))
+    ]
     return readings, [*runtimes, *((reading.start, reading.end) for reading in readings)]
 
 
@@ -83,7 +90,10 @@ def _runs(text: str, taken: Sequence[tuple[int, int]]) -> Iterator[Reading]:
 
 def _describes(text: str, start: int, end: int) -> bool:
     """Tell whether an option without a value is only said to exist: "it takes --model and --data"."""
-    return " " not in text[start:end].strip() and "=" not in text[start:end] and bool(_EXISTS.search(text[:start]))
+    if " " in text[start:end].strip() or "=" in text[start:end]:
+        return False
+    said = _EXISTS.search(text[:start])
+    return said is not None and _VALUED.search(said.group()) is None  # beside --lr 3, --bf16 is given too
 
 
 def _names(run: str) -> list[str]:

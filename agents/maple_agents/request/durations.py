@@ -206,6 +206,8 @@ def _meant(line: Line, at: int, word: Token) -> int | None:
         return SAID
     if re.search(_ONE_PART, line.before(at, 6)):
         return None
+    if re.search(_LONGER, line.before(at, 7)) and not re.search(_OF_A_PART, line.before(at, 9)):
+        return None if re.match(r" (?:of|interval|timeout|%s)\b" % _AFTER_POISON, after) else SAID
     if re.search(r" (?:%s) $" % _MOST, before):
         return None if re.match(r" (?:of|interval|timeout|%s)\b" % _AFTER_POISON, after) else _how(line, at)
     if re.match(r" (?:of )?(?:%s|time limit|limit)\b" % _NAMES, after):

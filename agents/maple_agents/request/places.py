@@ -57,6 +57,20 @@ def read(line: Line, text: str) -> Iterator[Reading]:
         ahead = _ahead(line, match.first, _SLOTS[key], key, text)
         if ahead is not None:
             yield ahead
+    yield from _parts(line, text)
+
+
+_SEPARATES = frozenset((",", ";", "|", "(", ")", ".", "", "\n"))
+
+
+def _parts(line: Line, text: str) -> Iterator[Reading]:
+    """Yield the partition of "1 gpu each, part gpu, 4h": the short word counts as an item of a list alone."""
+    for at, word in enumerate(line.words):
+        around = [line.words[place].text if 0 <= place < len(line.words) else "" for place in (at - 1, at + 2)]
+        if word.text.lower() == "part" and _SEPARATES.issuperset(around):
+            behind = _behind(line, text, at, "partition", False)
+            if behind is not None:
+                yield behind._replace(start=min(word.start, behind.start))
 
 
 def _behind(line: Line, text: str, at: int, key: str, used: bool) -> Reading | None:
