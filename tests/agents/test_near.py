@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.base.complaint import meant, near
+from maple_agents.base.near_names import meant, near
 
 SITES = ("ncsa-delta", "ncsa-deltaai", "tacc-vista", "generic-slurm")
 

@@ -92,7 +92,12 @@ ROWS: list[Row] = [
         (4, "$SLURM_NTASKS"),
         (3, "$SLURM_NNODES"),
     ),
-    (kinds.ENV_RANK, TASKS + SET % ("$HEAD", 29500, "{n}", 0, LOCAL), (4,), (3, 8)),  # one of a larger world it may be
+    (
+        kinds.ENV_RANK,
+        TASKS + SET % ("$HEAD", 29500, "{n}", 0, LOCAL),
+        (3, 4, 8),
+        (1, 2),
+    ),  # as Lightning's users have it
     (kinds.ENV_RANK, TASKS + SET % ("$HEAD", 29500, 4, "{n}", LOCAL), (0, 1, "$SLURM_NODEID", LOCAL), (ID,)),
     (kinds.WORLD_SIZE, TASKS + SET % ("$HEAD", 29500, "{n}", ID, LOCAL), (2, 3, 5, 8), (4, "$SLURM_NTASKS")),
     (kinds.WORLD_SAID, TASKS + RANKED % ("$HEAD", 29500, "{n}"), (5, 8), (3, 4, "$SLURM_NTASKS")),

@@ -108,8 +108,11 @@ def test_each_change_is_told_by_its_line_and_those_of_the_command_line_by_none()
      (b"a\nb\n", b"a\nb\n")],
 )  # fmt: skip
 def test_the_lines_that_changed_make_the_one_script_of_the_other(before: bytes, after: bytes) -> None:
-    """Each is a whole line, and the others stay."""
-    edits = fate._changed_lines(state(before), state(after), "A")
+    """Each is a whole line, and the others stay; it bears the code for which it is changed."""
+    edits = fate._changed_lines(state(before), state(after), "A", {})
+    second = fate._changed_lines(state(before), state(after), "A", {2: "B"})
+    codes = ["B" if before.count(b"\n", 0, edit.span.start) == 1 else "A" for edit in edits]
+    assert [edit.because for edit in second] == codes
     assert apply(before, edits) == after
     assert len(edits) == sum(old != new for old, new in zip(before.split(b"\n"), after.split(b"\n")))
     assert all(edit.because == "A" and b"\n" not in before[edit.span.start : edit.span.end] for edit in edits)

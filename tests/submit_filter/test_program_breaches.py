@@ -71,6 +71,18 @@ def shaped(**more: Any) -> StepShape:
     return SHAPE._replace(**more)
 
 
+BOTH = [kinds.ENV_RANK, kinds.WORLD_SIZE]
+
+
+def test_a_rank_that_all_have_does_not_hide_a_wrong_world() -> None:
+    """Nor the other way round; a world of one, or of the nodes, is none that a program goes by."""
+    for world, kinds_of in ((b"8", BOTH), (b"3", BOTH), (b"1", []), (b"2", [])):
+        of = starts({**SET, "RANK": b"0", "WORLD_SIZE": world})
+        assert [breach.kind for breach in programs._program_breaches(of, SHAPE, scene(of))] == kinds_of
+    apart = starts({**SET, "RANK": b"0", "WORLD_SIZE": b"8", "MASTER_ADDR": always(b"a", b"b")})
+    assert programs._program_breaches(apart, SHAPE, scene(apart)) == []
+
+
 @pytest.mark.parametrize(
     ("told", "more", "kind", "rank", "names"),
     [
@@ -78,7 +90,7 @@ def shaped(**more: Any) -> StepShape:
         ({"RANK": b"0"}, {}, kinds.ENV_RANK, 0, ()), ({"RANK": b"3"}, {}, kinds.ENV_RANK, 3, ()),
         ({"RANK": b""}, {}, kinds.ENV_RANK, None, ()),
         ({"RANK": b"", "WORLD_SIZE": b"9"}, {}, kinds.ENV_RANK, None, ()),
-        ({"RANK": b"0", "WORLD_SIZE": b"8"}, {}, None, None, ()),  # a part of a larger world it may be
+        ({"RANK": b"0", "WORLD_SIZE": b"8"}, {"strangers": True}, None, None, ()),  # they may start the rest
         ({"RANK": lambda task: b"%d" % (task // 2)}, {}, kinds.ENV_RANK, None, (b"repeated",)),
         ({"RANK": lambda task: b"%d" % (task // 2), "WORLD_SIZE": b"8"}, {}, None, None, ()),
         ({"RANK": lambda task: b"%d" % (task + 1)}, {}, kinds.ENV_RANK, None, (b"repeated",)),

@@ -89,6 +89,7 @@ def test_every_repair_in_the_tree_starts_the_worlds_that_were_declared() -> None
         "MPL306/a-large-world-of-another-size": [
             (5, [128], [256])
         ],  # four GPUs a node were counted, and eight asked for
+        "MPL305/beside-a-wrong-world-size": [(7, [4], [8])],  # the same, beside ranks that came too early
         "MPL306/exported": [(5, [4], [8])],  # as many tasks as GPUs, and a smaller number that is said
         "pbs/wrong/world-size-from-six-cards": [(12, [12], [24])],
         "wrong/world-size-too-small": [(5, [2], [4])],

@@ -221,7 +221,7 @@ def _first(error: ValueError) -> str:
 
 
 def _no_such_site(wanted: str, known: Sequence[str]) -> Complaint:
-    from maple_agents.base.complaint import meant
+    from maple_agents.base.near_names import meant
 
     every = sorted({*known, *GENERIC})
     near = meant(wanted, every)

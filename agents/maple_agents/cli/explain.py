@@ -7,7 +7,8 @@ from typing import Optional
 import click
 
 from ..base import output
-from ..base.complaint import Complaint, meant
+from ..base.complaint import Complaint
+from ..base.near_names import meant
 from . import completion
 from .rule_pages import Page, pages
 

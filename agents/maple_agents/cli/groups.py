@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Optional
 
 import click
 
-from ..base.complaint import meant
+from ..base.near_names import meant
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from ..ask.schedulers.slurm.jobs import expand
-from ..base.complaint import meant
+from ..base.near_names import meant
 from . import groups, index_maps, placement
 from .groups import Mesh
 from .placement import Placement, Seat

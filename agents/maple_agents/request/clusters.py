@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from ..base.complaint import near
+from ..base.near_names import near
 from . import site_names
 from .language.lexemes import FROM, NAMED, OPEN, SAID, WEAK, Line, Reading
 from .language.vocabulary import listed, texts

@@ -328,7 +328,14 @@ def _is_unknown(line: Line) -> bool:
         word.text == "?" and re.search(r" (?:time|walltime|hour|duration|long) (?:[:=|-] )*$", line.before(at, 4))
         for at, word in enumerate(line.words)
     )
-    either = r"for a while|(?:%s)%s%s|%s%s(?:%s)" % (_KNOWS_NOT, near, _TIME, _TIME, near, _KNOWS_NOT)
+    either = r"for a while|(?:more|fewer|less|as many) (?:hour|minute|day|time) (?:than|as)|(?:%s)%s%s|%s%s(?:%s)" % (
+        _KNOWS_NOT,
+        near,
+        _TIME,
+        _TIME,
+        near,
+        _KNOWS_NOT,
+    )
     return asked or next(line.find(either), None) is not None
 
 

@@ -13,7 +13,7 @@ from ..ask import sites
 from ..ask.sites import launch_templates as templates
 from ..ask.sites.launch_templates import SLOTS, LaunchFile
 from ..ask.sites.model import Load, SiteFile, TransportVariable
-from ..base.complaint import nearest
+from ..base.near_names import nearest
 from ..base.tables import Part, paths, read
 from . import catalogue, environments, model_facts, paradigms, proofs
 from .environments import Described, Environment, described

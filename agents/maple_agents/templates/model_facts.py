@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from ..ask.sites.model import SiteFile
-from ..base.complaint import nearest
+from ..base.near_names import nearest
 from ..base.tables import Part, Table, paths, read
 
 KIND = "models"

@@ -78,7 +78,7 @@ def path(site_id: str) -> str:
     paths = (os.path.join(folder, site_id + ".toml") for folder in folders()) if _ID.fullmatch(site_id) else ()
     file = next(filter(os.path.isfile, paths), None)
     if file is None:
-        from ...base.complaint import meant  # only where somebody mistyped
+        from ...base.near_names import meant  # only where somebody mistyped
 
         hint = meant(site_id, ids())
         hint = hint + " " if hint else ""

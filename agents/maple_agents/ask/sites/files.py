@@ -16,7 +16,7 @@ from typing import Any, Union, get_args, get_origin
 import tomllib
 from pydantic import BaseModel, ValidationError
 
-from ...base.complaint import nearest
+from ...base.near_names import nearest
 from .model import Node, PartitionTable, SiteFile
 
 Path = Sequence[str | int]

@@ -154,7 +154,7 @@ def _absolute(path: str) -> Optional[str]:
 def _nothing(job: str) -> None:
     """Say that there is no such job."""
     from maple_agents.ask.memory.versions import names
-    from maple_agents.base.complaint import meant
+    from maple_agents.base.near_names import meant
 
     from ...diagnose.read.clean_lines import safe  # a token may have been typed in place of a name
 

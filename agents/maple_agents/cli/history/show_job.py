@@ -45,7 +45,7 @@ def show(job: str, script: bool, as_json: bool) -> int:
         record = with_log(record, version) if record else None
         decided = decision(record.decision) if record else None
     if record is None:
-        from maple_agents.base.complaint import meant
+        from maple_agents.base.near_names import meant
 
         from ...diagnose.read.clean_lines import safe  # a token may have been typed in place of a number
 

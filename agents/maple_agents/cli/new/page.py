@@ -10,7 +10,8 @@ import click
 from maple_submit_filter.answer.report import printable
 
 from ...ask.submission import on_site
-from ...base.complaint import Complaint, meant
+from ...base.complaint import Complaint
+from ...base.near_names import meant
 from ...base.slots import NAMES, Missing, Origin
 from ...base.terminal import coloured, on_screen, width
 from . import request

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, Optional
 
 from maple_agents.base.slots import INTEGERS, NAMES, By, Missing, Name, Origin, Slot, Slots, Unread
 
-from ...base.complaint import Complaint, meant
+from ...base.complaint import Complaint
+from ...base.near_names import meant
 
 if TYPE_CHECKING:
     from maple_agents.ask.sites.this_site import Here

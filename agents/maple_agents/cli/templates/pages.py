@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from maple_agents.ask.sites import launch_templates as templates
 from maple_agents.ask.sites.launch_templates import LaunchFile
-from maple_agents.base.complaint import nearest
+from maple_agents.base.near_names import nearest
 from maple_agents.base.tables import paths, read
 from maple_agents.templates import catalogue, environments, model_facts, paradigms, proofs
 from maple_agents.templates.environments import Described, Environment, described

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from maple_submit_filter.site.facts import Site
 
+from ...base.near_names import near
 from ...base.slots import Missing, Slots, Unread
 from ..language.vocabulary import listed, pattern, texts
 from ..unread import is_account, whose_account
@@ -117,9 +118,13 @@ def of_another(slots: Slots, site: Site) -> Iterator[Missing]:
 
 
 def no_system(slots: Slots, systems: Sequence[str]) -> Iterator[Missing]:
-    """Yield the question for the file systems where one that was read is none of the *systems* there."""
+    """Yield the question for the file systems where one that was read is nearly one of the *systems* there.
+
+    What is like none of them may be one of which the site file does not know.
+    """
     own = slots.get("filesystems")
     others = [name for name in str(own.value).split(":") if name not in systems] if own is not None and systems else []
+    others = [name for name in others if near(name, systems)]
     if others and own is not None and own.origin.by == "request":
         yield Missing("filesystems", "%s is no file system here; say which it needs" % others[0], tuple(systems))
 

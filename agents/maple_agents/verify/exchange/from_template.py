@@ -12,7 +12,7 @@ from maple_submit_filter.site.facts import Site
 
 from ...ask.sites.launch_templates import LaunchFile, filled, load
 from ...ask.verified_runs import CannotVerify
-from ...base.complaint import meant
+from ...base.near_names import meant
 from ...base.slots import Lacking, Origin, Refused, Slot, Slots
 from ...templates import environments, paradigms
 from ...templates.catalogue import launch_words

@@ -96,7 +96,7 @@ def site(site_id: str) -> Site:
     """Return the site of that id; refuse an unknown one and say which comes nearest."""
     known = sorted({*sites.ids(), *GENERIC})
     if site_id not in known:
-        from maple_agents.base.complaint import meant
+        from maple_agents.base.near_names import meant
 
         raise Refused(
             f"--site {site_id}: there is no such site",
