@@ -118,13 +118,15 @@ def of_another(slots: Slots, site: Site) -> Iterator[Missing]:
 
 
 def no_system(slots: Slots, systems: Sequence[str]) -> Iterator[Missing]:
-    """Yield the question for the file systems where one that was read is nearly one of the *systems* there.
+    """Yield the question for the file systems where one that was read is nearly one of the *systems* there, or is the
+    value of another slot.
 
     What is like none of them may be one of which the site file does not know.
     """
     own = slots.get("filesystems")
     others = [name for name in str(own.value).split(":") if name not in systems] if own is not None and systems else []
-    others = [name for name in others if near(name, systems)]
+    values = {str(slot.value).lower() for slot in slots.values() if slot.name != "filesystems"}
+    others = [name for name in others if near(name, systems) or name.lower() in values]
     if others and own is not None and own.origin.by == "request":
         yield Missing("filesystems", "%s is no file system here; say which it needs" % others[0], tuple(systems))
 
