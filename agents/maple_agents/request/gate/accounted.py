@@ -126,9 +126,14 @@ def no_system(slots: Slots, systems: Sequence[str]) -> Iterator[Missing]:
     own = slots.get("filesystems")
     others = [name for name in str(own.value).split(":") if name not in systems] if own is not None and systems else []
     values = {str(slot.value).lower() for slot in slots.values() if slot.name != "filesystems"}
-    others = [name for name in others if near(name, systems) or name.lower() in values]
+    others = [name for name in others if name.lower() in values or near(name, systems) and not _longer(name, systems)]
     if others and own is not None and own.origin.by == "request":
         yield Missing("filesystems", "%s is no file system here; say which it needs" % others[0], tuple(systems))
+
+
+def _longer(name: str, systems: Sequence[str]) -> bool:
+    """Return whether a name is one of *systems* with more words behind it: daos_user_fs is no slip for daos_user."""
+    return any(name.startswith((system + "_", system + "-")) for system in systems)
 
 
 def masked(slots: Slots) -> Iterator[Missing]:
