@@ -52,15 +52,6 @@ def merged(programs: Sequence[Sequence[Exchange]]) -> list[list[Exchange]]:
     return made
 
 
-def estimate(programs: Sequence[Sequence[Exchange]], capacity: Capacity) -> float:
-    """Return how long all take in seconds, by steps where these are few, else by groups.
-
-    Which it is depends on the sizes of groups alone, so that all orders of the same axes are estimated alike.
-    """
-    short = merged(programs)
-    return seconds(short, capacity) if messages(short) <= TOLD else costs.seconds(programs, capacity)
-
-
 def ratio(here: Said, there: Said) -> float | None:
     """Return how long this one takes in times of the other, by steps where these are few, else by groups."""
     both = [(merged(programs), programs, capacity) for programs, capacity in (here, there)]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, permutations
 from typing import NamedTuple
 
-from . import costs, groups, placement, steps
+from . import costs, groups, placement
 from .costs import Capacity, Exchange, Traffic
 from .groups import Mesh
 from .language import Mapping, Mistake
@@ -125,7 +125,7 @@ def _dealt(mapping: Mapping) -> Iterator[tuple[str, Placement]]:
 def _seconds(mapping: Mapping, mesh: Mesh, placed: Placement, leaves: Sequence[str]) -> float:
     flows = [Traffic(flow.axis, flow.size, flow.rounds, _KINDS[flow.kind]) for flow in mapping.flows]
     made: list[list[Exchange]] = costs.programs(mesh, flows, placed)
-    return steps.estimate(made, _capacity(mapping, placed, leaves))
+    return costs.seconds(made, _capacity(mapping, placed, leaves))
 
 
 def _capacity(mapping: Mapping, placed: Placement, leaves: Sequence[str]) -> Capacity:
