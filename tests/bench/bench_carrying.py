@@ -16,7 +16,7 @@ import pytest
 from maple_agents.base.slots import Lacking, Origin, Refused, Slot, Slots
 from maple_agents.request.script.foreign_script import at_site, read
 from maple_agents.request.script.parts import Foreign
-from maple_agents.templates.environments import Cluster
+from maple_agents.templates.cluster import Cluster
 from maple_agents.write.carry import judgement
 from maple_agents.write.carry.carry import carry
 from maple_agents.write.clusters import cluster

@@ -6,7 +6,7 @@ from typing import Callable
 
 import pytest
 from maple_agents.base.slots import Name, Origin, Slot, Slots
-from maple_agents.templates.environments import Cluster
+from maple_agents.templates.cluster import Cluster
 from maple_agents.write.clusters import cluster
 from maple_agents.write.composition import make
 from maple_submit_filter.answer.decision import decide

@@ -9,13 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .files_in_force import paths
 
-EXPORTS = "{job.exports}"
-"""The slot of a launch line for `-x NAME` of each variable that the script exports, filled once all of it stands."""
-
-BEGINS_AT_HOME = "a PBS job begins in the home directory"
-GOES_BACK = 'cd "$PBS_O_WORKDIR"'
-"""What every job of PBS says first."""
-
 
 class Table(BaseModel):
     """A table of a file: only the keys named in its class, each with the type named there."""

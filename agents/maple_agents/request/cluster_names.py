@@ -15,7 +15,7 @@ from .unread import Asked, is_account
 from .weights import INDEX
 
 if TYPE_CHECKING:
-    from ..templates.environments import Cluster
+    from ..templates.cluster import Cluster
 
 _WORDS = texts("cluster_names")
 _PLACES = ("partition", "queue", "qos")

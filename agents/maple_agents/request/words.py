@@ -34,7 +34,7 @@ from .unread import Asked, apart, left
 from .weights import Weighed, weigh, without_clash
 
 if TYPE_CHECKING:
-    from ..templates.environments import Cluster
+    from ..templates.cluster import Cluster
 
 
 _WORDS = texts("words")

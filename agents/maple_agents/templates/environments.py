@@ -1,4 +1,4 @@
-"""What a batch script does before its launch line, and a site with all that people wrote of it.
+"""What a batch script does before its launch line on one site: `templates/environment/`.
 
 It says which of the site file's facts a training job uses, by key path, so that a fact stands in one place. A site that
 has no environment part gets a first one: what its file says of modules, variables and demands.
@@ -7,22 +7,16 @@ has no environment part gets a first one: what its file says of modules, variabl
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from maple_submit_filter.site.facts import Site
 
 from ..ask import sites
 from ..ask.sites import files
 from ..ask.sites.model import Fact, SiteFile
-from ..base.tables import BEGINS_AT_HOME, GOES_BACK, Part, Table, paths, read
-
-if TYPE_CHECKING:
-    from ..ask.sites.launch_templates import LaunchFile
-    from .model_facts import Family
-    from .paradigms import Paradigm
-
+from ..base.script_lines import BEGINS_AT_HOME, GOES_BACK
+from ..base.tables import Part, Table, paths, read
 
 _WHY = "Drafted from the site file: look at every line, and say here why it is so."
 _PAGES = {
@@ -169,18 +163,3 @@ def _one_line(text: str) -> str:
 
 def _text(words: str) -> str:
     return json.dumps(words, ensure_ascii=False)
-
-
-class Cluster(NamedTuple):
-    """A site with all that people wrote of it. *file* and *environment* None: nobody has described it yet.
-
-    *paradigms*, *families*: the whole repository. *launches*: by paradigm, the launch templates that fit the site,
-    the best first.
-    """
-
-    site: Site
-    file: SiteFile | None = None
-    environment: Environment | None = None
-    paradigms: Mapping[str, Paradigm] = MappingProxyType({})
-    launches: Mapping[str, tuple[LaunchFile, ...]] = MappingProxyType({})
-    families: tuple[Family, ...] = ()

@@ -13,7 +13,7 @@ from maple_submit_filter.host import own_folders, places
 
 from ..ask import sites
 from ..base import new_file
-from ..templates.environments import Cluster
+from ..templates.cluster import Cluster
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

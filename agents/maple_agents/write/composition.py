@@ -14,7 +14,7 @@ from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.types.submission import Submission
 
 from ..base.slots import NAMES, Assumed, Lacking, Missing, Refused, Slots
-from ..templates.environments import Cluster
+from ..templates.cluster import Cluster
 from .compose import directives, environment, launch_line
 from .decide.decision import decide_plan
 from .values import Plan

@@ -13,7 +13,7 @@ from ..base.slots import Assumed, Name, Slots
 
 if TYPE_CHECKING:
     from ..ask.sites.launch_templates import LaunchFile
-    from ..templates.environments import Cluster
+    from ..templates.cluster import Cluster
     from ..templates.model_facts import Family, Member
     from ..templates.paradigms import Paradigm
 

@@ -10,7 +10,7 @@ from maple_agents.ask.sites.facts import site_of
 from maple_agents.ask.sites.files import parse
 from maple_agents.request.unread import Asked
 from maple_agents.request.words import read, resolve
-from maple_agents.templates.environments import Cluster
+from maple_agents.templates.cluster import Cluster
 from maple_submit_filter.host import places
 
 

@@ -12,7 +12,8 @@ from maple_submit_filter.site.facts import LaunchTemplate, Site
 from pydantic import Field
 
 from ...base import tables
-from ...base.tables import EXPORTS, Table
+from ...base.script_lines import EXPORTS
+from ...base.tables import Table
 
 KIND = "launch"
 FOLDER = os.path.join("templates", KIND)

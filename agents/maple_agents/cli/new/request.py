@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from maple_agents.ask.sites.this_site import Here
     from maple_agents.base.slots import Assumed
     from maple_agents.request.unread import Asked
-    from maple_agents.templates.environments import Cluster
+    from maple_agents.templates.cluster import Cluster
 
 ONE_WORD = (
     "account",

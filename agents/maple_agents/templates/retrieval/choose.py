@@ -15,7 +15,7 @@ from .minilm import configured
 from .passages import Passage, Unavailable
 
 if TYPE_CHECKING:
-    from ..environments import Cluster
+    from ..cluster import Cluster
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...ask.sites import launch_templates as templates

@@ -14,7 +14,7 @@ from ...request.script.launches import OF_TASK
 from ...request.script.parts import Foreign
 from ...request.script.slots import main
 from ...request.script.walk import simple_commands
-from ...templates.environments import Cluster
+from ...templates.cluster import Cluster
 from ..compose import launch_line
 from ..decide import layouts, places
 from ..decide.decision import decide_plan

@@ -16,7 +16,7 @@ from maple_submit_filter.types.job import Setting
 from ...base.slots import Name, Origin, Slot, Slots
 from ...request.script.parts import Foreign, Launch
 from ...request.script.slots import main
-from ...templates.environments import Cluster
+from ...templates.cluster import Cluster
 from ..compose.directives import Directive, directives
 from ..values import Plan
 

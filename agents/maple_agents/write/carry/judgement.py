@@ -24,7 +24,7 @@ from ...request.script.parts import Foreign
 from ...request.script.regions import COMMANDS
 from ...request.script.slots import main
 from ...request.script.walk import FoundCommand, bare
-from ...templates.environments import Cluster
+from ...templates.cluster import Cluster
 from ..values import Layout, Plan
 from . import directives
 from .assembly import without

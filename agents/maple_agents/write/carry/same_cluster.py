@@ -22,7 +22,7 @@ from ...base.slots import Slots
 from ...request.script.launches import OF_TASK
 from ...request.script.parts import Foreign, Launch
 from ...request.script.walk import context, texts
-from ...templates.environments import Cluster
+from ...templates.cluster import Cluster
 from ..values import Layout
 from . import judgement, variables
 

@@ -6,7 +6,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
-from ...base.tables import BEGINS_AT_HOME, GOES_BACK
+from ...base.script_lines import BEGINS_AT_HOME, GOES_BACK
 from ..values import Plan
 from . import launch_line
 

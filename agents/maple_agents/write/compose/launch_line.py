@@ -16,8 +16,8 @@ from maple_submit_filter.bash.nodes import AndOr, Assignment, Command, Param, Pi
 from maple_submit_filter.bash.parser import parse
 from maple_submit_filter.launchers.registry import AGENTS, registry
 
+from ...base.script_lines import EXPORTS
 from ...base.slots import Refused
-from ...base.tables import EXPORTS
 from ...request.script.walk import simple_commands
 from ..values import Plan
 

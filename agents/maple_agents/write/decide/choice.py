@@ -13,7 +13,7 @@ from maple_submit_filter.launchers.registry import AGENTS, NAMED, OUTER
 from maple_submit_filter.site.facts import NodeKind
 
 from ...base.slots import Assumed, Missing, Refused, Slots
-from ...templates.environments import Cluster
+from ...templates.cluster import Cluster
 
 if TYPE_CHECKING:
     from ...ask.sites.launch_templates import LaunchFile

@@ -11,7 +11,7 @@ from maple_submit_filter.site.facts import Demand
 
 from ...base.quantities import clock, of_clock
 from ...base.slots import NAMES, Assumed, Lacking, Missing, Name, Refused, Slots
-from ...templates.environments import Cluster
+from ...templates.cluster import Cluster
 from ..values import Layout, Plan
 from . import choice, layouts, place_choice, places
 from .places import Job, Spot

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from maple_submit_filter.site.facts import NodeKind
 
 from ...base.slots import Refused, Slots
-from ...templates.environments import Cluster
+from ...templates.cluster import Cluster
 
 _ASKED_FOR_NOTHING = ("ibrun", "mpirun", "mpiexec")  # they spread what the job has, or bind by options of their own
 _TASKS = re.compile(r"\b(?:(\d+)|one) tasks?\b(?! per GPU)", re.IGNORECASE)

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from maple_submit_filter.site.facts import NodeKind, Partition
 
 from ...base.slots import Assumed, Missing, Refused, Slots
-from ...templates.environments import Cluster
+from ...templates.cluster import Cluster
 from . import places
 from .layouts import Fitted, Misfit, Numbers, fit
 from .places import Job, Spot

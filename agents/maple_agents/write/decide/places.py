@@ -14,7 +14,7 @@ from maple_submit_filter.site.facts import NodeKind, Partition
 
 from ...base.quantities import clock, of_clock
 from ...base.slots import Missing, Refused, Slots
-from ...templates.environments import Cluster
+from ...templates.cluster import Cluster
 from .layouts import Fitted, Misfit, Numbers, fit
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 import tomllib
 from maple_agents.base.slots import Origin, Refused, Slot, Slots
 from maple_agents.request.script.foreign_script import read
-from maple_agents.templates.environments import Cluster
+from maple_agents.templates.cluster import Cluster
 from maple_agents.write.carry import judgement
 from maple_agents.write.carry.carry import carry
 from maple_agents.write.clusters import cluster
