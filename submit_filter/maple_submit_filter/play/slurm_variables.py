@@ -34,10 +34,20 @@ _OF_OPTIONS: Mapping[bytes, str] = {
 }  # fmt: skip
 
 
+def _maybe(name: bytes) -> Text:
+    return Text(unknown(b"job." + name).pieces, True)
+
+
+# Made once: a submission is played many times.
+_OF_ANY_JOB: Mapping[bytes, Text] = {
+    **{b"SLURM_" + name: unknown(b"job." + name) for name in _ALWAYS},
+    **{name: _maybe(name) for name in _MAYBE},
+}
+
+
 def beside(settings: Settings, given: Allocation) -> Dict[bytes, Optional[Text]]:
     """Return these variables; None: it surely is not set, since the option that would set it was not said."""
-    out: Dict[bytes, Optional[Text]] = {b"SLURM_" + name: unknown(b"job." + name) for name in _ALWAYS}
-    out.update((name, _maybe(name)) for name in _MAYBE)
+    out: Dict[bytes, Optional[Text]] = dict(_OF_ANY_JOB)
     out.update((name, _maybe(name) if option in settings else None) for name, option in _OF_OPTIONS.items())
     out[b"SLURM_JOB_GPUS"] = numbered(given.gpus_per_node) if given.gpus_per_node else _maybe(b"SLURM_JOB_GPUS")
     return out
@@ -49,10 +59,6 @@ def numbered(count: int) -> Text:
     SLURM_JOB_GPUS counts through the node where others count from 0 what the job may use; they are as many.
     """
     return plain(b",".join(b"%d" % index for index in range(count)))
-
-
-def _maybe(name: bytes) -> Text:
-    return Text(unknown(b"job." + name).pieces, True)
 
 
 __all__ = ["beside", "numbered"]

@@ -32,10 +32,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not is_pbs(job) or not plan.steps or b"PBS_JOBID" in plan.assigned or b"$((" not in job.source:
         return
-    never = unreached(parse(job.source), job.source)
     for match in re.finditer(_SUMS, job.source):
         name = re.search(_NAME, match.group(1))
-        if name is None or lies_in(Span(*match.span(1)), never):
+        if name is None or lies_in(Span(*match.span(1)), unreached(parse(job.source), job.source)):
             continue
         span = Span(match.start(1) + name.start(), match.start(1) + name.end())
         fix = Fix((Edit(span, _NUMBER, "MPL110"),), Safety.ASK, "take the number of the job's id")
