@@ -9,8 +9,19 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .python_calls import is_for_tests, is_model, is_optimizer, loaded, made_model, published
-from .python_constants import class_settings, given_once, is_main, keys_taken, made_for_tests
+from .python_values import (
+    class_settings,
+    given_once,
+    is_for_tests,
+    is_main,
+    is_model,
+    is_optimizer,
+    keys_taken,
+    loaded,
+    made_for_tests,
+    made_model,
+    published,
+)
 
 MOST_BYTES = 128 * 1024  # a tree takes several hundred bytes for each byte of its source
 _PARSERS_OF_CLASSES = ("HfArgumentParser", "tyro.cli", "pyrallis.parse", "pyrallis.wrap", "draccus.parse", "Fire",

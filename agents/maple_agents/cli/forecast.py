@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from ..forecast.advice import MemoryAdvice
     from ..forecast.needs import Forecast, NoForecast
+    from ..forecast.own_jobs import Size
     from ..forecast.runs import Asked, Lineages, Run
-    from ..forecast.sizes import Size
     from ..forecast.sources import Known
 
 NOTHING = 1  # exit code
@@ -132,8 +132,8 @@ def forecast(
     from ..forecast.asked_job import asked_of
     from ..forecast.needs import Forecast
     from ..forecast.needs import forecast as made
+    from ..forecast.own_jobs import compared, known_sizes
     from ..forecast.runs import Lineages
-    from ..forecast.sizes import compared, known_sizes
 
     asked_script = answer(script, words, site_id)
     asked = asked_of(asked_script, time.time())
@@ -168,7 +168,7 @@ def _show(asked: "Asked", outlook: "Forecast | NoForecast", lineages: "Lineages"
 
 def _similar(asked: "Asked", known: "Known") -> None:
     """Name one's own jobs that are like one of which nothing is known."""
-    from ..forecast.similar import line
+    from ..forecast.own_jobs import line
 
     sentence = line(asked, known.runs)
     if sentence:

@@ -13,8 +13,7 @@ from maple_submit_filter.types.job import line_of
 from maple_submit_filter.types.submission import Submission
 
 from ..templates.knowledge import meanings
-from ..templates.knowledge.conditions import Fact, holds
-from ..templates.knowledge.entries import Entry
+from ..templates.knowledge.entries import Entry, Fact, holds
 from .rank.cause_event import Voter, telling
 from .rank.consequences import first_complaint
 from .rank.good_end import LAST, none, succeeded

@@ -1,4 +1,6 @@
-"""Figures of an installation for its administrators: from audit lines, the service's memory and the doctor.
+"""Repairs that were held back: which rules' changes were not made, and for what reason, without a word of a script.
+
+Figures of an installation for its administrators: from audit lines, the service's memory and the doctor.
 
 No user is named: a user is one of a number. What one source cannot tell is said, and costs no other its place.
 """
@@ -6,8 +8,11 @@ No user is named: a user is one of a number. What one source cannot tell is said
 from __future__ import annotations
 
 import datetime
+import json
 import os
-from collections.abc import Callable, Sequence
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -28,8 +33,37 @@ from ..outcomes.join import DAY, MONTH
 from ..store import open_store
 from ..store.protocol import Counted, Store, StoreError
 from .failures import as_written, by_week, failures, refused_since
-from .held_back import held_back
-from .shapes import Contradicted, Failures, Foretold, Health, Proof, Submissions, Window
+from .shapes import Contradicted, Failures, Foretold, Health, HeldBack, Proof, Submissions, Window
+
+MOST = 1 << 20  # bytes of one decision
+_NUMBER = re.compile(r"\d+")
+
+
+def held_back(decisions: Iterable[tuple[int, bytes]]) -> list[HeldBack]:
+    """Return the reasons by rule, the most frequent first. *decisions*: uid, and what the store keeps to be shown.
+
+    Of a reason the numbers and what stands behind its colon are left out: those are of one script.
+    """
+    scripts: dict[tuple[str, str], list[int]] = {}
+    for uid, kept in decisions:
+        for reason in dict.fromkeys(_reasons(kept)):
+            scripts.setdefault(reason, []).append(uid)
+    rows = (
+        HeldBack(code=code, why=why, scripts=len(uids), users=len(set(uids)))
+        for (code, why), uids in scripts.items()
+    )  # fmt: skip
+    return sorted(rows, key=lambda row: (-row["scripts"], row["code"], row["why"]))
+
+
+def _reasons(kept: bytes) -> Iterator[tuple[str, str]]:
+    """Yield rule and reason of a decision; what is kept for the front alone is in another form, and passed over."""
+    try:
+        told = json.loads(zlib.decompressobj().decompress(kept, MOST))
+        for row in told["held_back"]:
+            yield str(row["code"]), _NUMBER.sub("N", str(row["why"]).partition(": ")[0])[:100]
+    except (zlib.error, ValueError, KeyError, TypeError):
+        return
+
 
 NEWEST = 2_000  # runs whose forecasts are looked at, and decisions whose held-back changes are
 MOST_ENDS = 200_000

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.templates.knowledge.conditions import checked, holds
-from maple_agents.templates.knowledge.entries import literals
+from maple_agents.templates.knowledge.entries import checked, holds, literals
 from maple_agents.templates.knowledge.entries_in_force import compiled
 
 FACTS = {

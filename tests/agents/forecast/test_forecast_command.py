@@ -9,7 +9,7 @@ import pwd
 import pytest
 from click.testing import CliRunner
 from maple_agents.cli.main import maple
-from maple_agents.forecast.sizes import Size
+from maple_agents.forecast.own_jobs import Size
 
 SCRIPT = """\
 #!/bin/bash
@@ -87,7 +87,7 @@ def test_a_file_of_another_form_is_refused_in_one_line(folder):
 def test_other_numbers_of_gpus_are_compared_where_two_were_run(folder, monkeypatch):
     """As advice at the end, and as numbers for programs; from the service's memory alone."""
     ran = [Size(4, 256, 0.54, ("7",)), Size(8, 256, 0.5, ("9", "8"))]
-    monkeypatch.setattr("maple_agents.forecast.sizes.known_sizes", lambda name: ran if name == "sft" else [])
+    monkeypatch.setattr("maple_agents.forecast.own_jobs.known_sizes", lambda name: ran if name == "sft" else [])
     _, text = call("job.sh", "--site", "generic-slurm")
     assert "4 GPUs give 93 % of the goodput of 8" in text
     _, text = call("job.sh", "--site", "generic-slurm", "--json")

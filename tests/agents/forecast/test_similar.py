@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 from maple_agents.forecast.asked_job import about
+from maple_agents.forecast.own_jobs import line, similar
 from maple_agents.forecast.runs import Asked, Run
-from maple_agents.forecast.similar import line, similar
 from maple_agents.templates.retrieval.passages import Unavailable
 from maple_submit_filter.types.job_records import Value, Version
 
@@ -60,14 +60,14 @@ def test_vectors_are_kept_in_ones_own_store(tmp_path, monkeypatch):
             embedded.extend(texts)
             return super().vectors(texts)
 
-    monkeypatch.setattr("maple_agents.forecast.similar.configured", Counting)
+    monkeypatch.setattr("maple_agents.forecast.own_jobs.configured", Counting)
     versions = [
         Version(name, name, "", 1, 1.0, "slurm", "/p/job.sh", name, "/p", (), b"", name, (),
                 (Value("data", data, "", 1, "", "arguments"),))
         for name, data in (("sft", "alpaca"), ("resnet", "imagenet"))
     ]  # fmt: skip
     jobs = [type("Lineage", (), {"newest": version}) for version in versions]
-    monkeypatch.setattr("maple_agents.forecast.similar.remembered_jobs", lambda name, path: jobs)
+    monkeypatch.setattr("maple_agents.forecast.own_jobs.remembered_jobs", lambda name, path: jobs)
     runs = [
         Run(name, Asked("me", name), 100.0, seconds, "completed") for name, seconds in (("sft", 600.0), ("resnet", 9.0))
     ]

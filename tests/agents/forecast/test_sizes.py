@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from maple_agents.ask.memory.versions import Job
-from maple_agents.forecast.sizes import compared, samples, sizes
+from maple_agents.forecast.own_jobs import compared, samples, sizes
 from maple_submit_filter.types.job_records import Reached, Record, Value, Version
 
 

@@ -19,7 +19,7 @@ from maple_submit_filter.types.job import Job
 from maple_submit_filter.types.launch_plan import LaunchPlan, Step
 
 from ...ask.sites import whole_files
-from ...templates.knowledge.conditions import Fact
+from ...templates.knowledge.entries import Fact
 from ..diagnosis import filled
 from ..values import Case, Cause, Digest, Event
 

@@ -17,8 +17,7 @@ from maple_submit_filter.types.edits import Conflict, Fix, apply, apply_argv
 from maple_submit_filter.types.job import Job, Read
 from maple_submit_filter.types.submission import Submission
 
-from ...templates.knowledge.conditions import Fact, holds
-from ...templates.knowledge.entries import Entry, Remedy
+from ...templates.knowledge.entries import Entry, Fact, Remedy, holds
 from ..diagnosis import filled
 from ..local_advice import all_spoken, foreign, spoken
 from ..recognise.log_facts import facts

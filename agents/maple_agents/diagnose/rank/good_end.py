@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from ...templates.knowledge.conditions import Fact
+from ...templates.knowledge.entries import Fact
 from ..read import bare
 from ..read.progress import is_of_work, is_stamp, is_sure_end
 from ..recognise.log_facts import ENDINGS

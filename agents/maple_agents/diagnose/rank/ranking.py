@@ -18,8 +18,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...templates.knowledge.conditions import Fact, holds
-from ...templates.knowledge.entries import Entry
+from ...templates.knowledge.entries import Entry, Fact, holds
 from ..read import bare
 from ..recognise.log_facts import ENDINGS, stands
 from ..recognise.matches import Match

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from maple_submit_filter.answer.decision import Decision
 from maple_submit_filter.types.launch_plan import LaunchPlan
 
-from ...templates.knowledge.conditions import Fact, holds
-from ...templates.knowledge.entries import Entry
+from ...templates.knowledge.entries import Entry, Fact, holds
 from ..read.log_blocks import EMPTY
 from ..values import Case, Digest, Ended, Severity
 from .matches import Match

@@ -19,8 +19,7 @@ from maple_submit_filter.host import own_folders
 
 from ...base import new_file
 from ...base.files_in_force import paths
-from .conditions import Wanted
-from .entries import CLASSES, Entry, Meaning, Remedy, Wording, ignores_case, literals
+from .entries import CLASSES, Entry, Meaning, Remedy, Wanted, Wording, ignores_case, literals
 
 KIND = "knowledge"
 RARE = 7  # letters of one that is worth searching for in a whole log: shorter ones stand on lines of every day

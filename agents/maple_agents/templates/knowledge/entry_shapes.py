@@ -13,8 +13,7 @@ from typing import Annotated, Any, get_type_hints
 from pydantic import AfterValidator, Field, TypeAdapter, create_model
 
 from ...base.tables import Part, Table
-from .conditions import checked
-from .entries import CLASSES, COMPARED, FIX_KINDS, Condition, Entry, Meaning, Remedy, Wording, literals
+from .entries import CLASSES, COMPARED, FIX_KINDS, Condition, Entry, Meaning, Remedy, Wording, checked, literals
 
 
 def _among(names: tuple[str, ...], wrong: str) -> Callable[[str], str]:

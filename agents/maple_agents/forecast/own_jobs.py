@@ -1,4 +1,7 @@
-"""What other numbers of GPUs would bring, from the lineage's own speeds at those sizes: advice, and nothing is changed.
+"""What one's own jobs tell besides a forecast: those like a new one, and what other numbers of GPUs would bring.
+
+By meaning where MiniLM is installed, else by the words they share. What is compared is what is known of them: name,
+program, model, data, framework. Vectors are kept in the user's own vector store, so that each job is embedded once.
 
 Speed is in samples a second, as Pollux's goodput has it before its efficiency: with the same batch each sample counts
 the same, so their ratio is that of goodputs. With another batch nobody knows how much less one counts: that is said.
@@ -6,14 +9,86 @@ the same, so their ratio is that of goodputs. With another batch nobody knows ho
 
 from __future__ import annotations
 
+import re
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from maple_submit_filter.types.job_records import Version
 
 from ..ask.memory.service import NoService, Refused
-from ..ask.memory.versions import Job, jobs
+from ..ask.memory.versions import Job
+from ..ask.memory.versions import jobs as remembered_jobs
+from ..base.quantities import elapsed
+from ..templates.retrieval.minilm import configured
+from ..templates.retrieval.passages import Embedder, Unavailable
+from ..templates.retrieval.vectors import Kept, path_of
+from .asked_job import about
+from .runs import Asked, Run
+
+MOST, SHOWN = 60, 3  # jobs that are compared, and that are named
+LIKE = 0.5  # of likeness, 1 for the same
+
+
+class Similar(NamedTuple):
+    """A job of one's own: *name*, how like it is, and how long its last whole run took."""
+
+    name: str
+    likeness: float
+    seconds: float
+
+
+def similar(text: str, others: Sequence[tuple[str, str, float]], embedder: Embedder | None) -> list[Similar]:
+    """Return the *others* (name, text, seconds) that are most like a job, the likest first."""
+    if not others:
+        return []
+    texts = [text, *(other for _, other, _ in others)]
+    try:
+        alike = _by_meaning(texts, embedder) if embedder is not None else _by_words(texts)
+    except Unavailable:
+        alike = _by_words(texts)
+    jobs = [Similar(name, likeness, seconds) for (name, _, seconds), likeness in zip(others, alike)]
+    return sorted((job for job in jobs if job.likeness >= LIKE), key=lambda job: -job.likeness)[:SHOWN]
+
+
+def line(asked: Asked, runs: Sequence[Run]) -> str:
+    """Return what to say of one's own jobs that are like this one, "" for nothing. *runs*: one's own, of all names."""
+    try:
+        versions = [lineage.newest for lineage in remembered_jobs("", "")[:MOST]]
+    except (NoService, Refused):
+        return ""
+    jobs = similar(asked.about, list(_others(asked, versions, runs)), _embedder())
+    likest = ", ".join("%s took %s" % (job.name, elapsed(job.seconds)) for job in jobs)
+    return "similar jobs of yours: %s; nothing is forecast from them" % likest if likest else ""
+
+
+def _others(asked: Asked, versions: Sequence[Version], runs: Sequence[Run]) -> Iterable[tuple[str, str, float]]:
+    for version in versions:
+        own = [run for run in runs if run.asked.name == version.name and run.shows_time]
+        if own and version.name != asked.name:
+            yield version.name, about(version.name, version.values), max(own, key=lambda run: run.ended).seconds
+
+
+def _embedder() -> Embedder | None:
+    try:
+        embedder = configured()
+    except Unavailable:
+        return None
+    return Kept(embedder, path_of(embedder))
+
+
+def _by_meaning(texts: Sequence[str], embedder: Embedder) -> list[float]:
+    vectors = embedder.vectors(texts)
+    return [float(vectors[0] @ vector) for vector in vectors[1:]]
+
+
+def _by_words(texts: Sequence[str]) -> list[float]:
+    """Return the cosine of the words that the first shares with each other one; a word counts once."""
+    bags = [Counter(set(re.findall(r"[a-z]+|\d+", text.lower()))) for text in texts]
+    first = bags[0]
+    return [len(first & other) / ((len(first) * len(other)) ** 0.5) if first and other else 0.0 for other in bags[1:]]
+
 
 FEWEST = 2  # sizes that were run
 NEWEST = 3  # runs of a size that count
@@ -37,7 +112,7 @@ class Size(NamedTuple):
 def known_sizes(name: str) -> list[Size]:
     """Return the sizes at which one's own job of that name was run, as the service remembers; [] without it."""
     try:
-        return next((sizes(job) for job in jobs(name, "")), [])
+        return next((sizes(job) for job in remembered_jobs(name, "")), [])
     except (NoService, Refused):
         return []
 
