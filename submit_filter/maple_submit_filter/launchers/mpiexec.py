@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Set, Tuple
 
 from ..play.program_owner import MPI, foreign, likely, maker, unaware
 from ..play.scene import MOST_TASKS, Scene, StepShape, Trail
-from ..play.shell_state import Place, Shell
+from ..play.shell_state import Parent, Place, Shell
 from ..site.facts import Site
 from ..types.launch_plan import Around, Link
 from ..types.text import Text, show
@@ -266,8 +266,9 @@ def run_in(
     line: Optional[Link] = None,
 ) -> None:
     """Start *program* in every rank of *shape*, with the rank variables of *names* and what *line* passes on."""
+    parent = Parent(shell.variables)
     for place in spots(shape, shell, line):
-        child = shell.spawn(place)
+        child = shell.spawn(place, parent)
         if line is not None:
             pass_on(line, child)
         on_node = shape.layout[place.node] if shape.layout is not None and place.node is not None else None

@@ -100,16 +100,18 @@ class Programs:
         names = (*RANK_VARIABLES, *MASKS, HIERARCHY, *PLACING)
         environment = {name: value for name in names for value in [shell.value(name)] if value is not None}
         missing = tuple(name for name in RANK_VARIABLES if not shell.get(name).texts())
-        told = (shell.dropped, tuple(argv), python, shell.cwd, shell.withheld)
-        self.scene.starts.append(Start(trail, shell.place, None, environment, missing, *told))
+        dropped, withheld = shell.held_back()
+        rest = (dropped, tuple(argv), python, shell.cwd, withheld)
+        self.scene.starts.append(Start(trail, shell.place, None, environment, missing, *rest))
         self.scene.commands += START
 
     def agent(self, agent: Agent, program: Sequence[Text], shell: Shell, trail: Trail) -> None:
         """Record an agent that starts ranks; one that is asked for its help starts none."""
         if trail.links and trail.links[-1].option("help") is not None:
             return
+        dropped, withheld = shell.held_back()
         self.scene.starts.append(
-            Start(trail, shell.place, agent, {}, (), shell.dropped, tuple(program), True, shell.cwd, shell.withheld)
+            Start(trail, shell.place, agent, {}, (), dropped, tuple(program), True, shell.cwd, withheld)
         )
         self.scene.commands += AGENT
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, List, Mapping, Optional, Tuple
 from ..play.outputs import node_of
 from ..play.program_owner import SCHEDULER
 from ..play.scene import MOST_TASKS, StepShape, Trail
-from ..play.shell_state import Place, Shell, Variable, joined
+from ..play.shell_state import Parent, Place, Shell, Variable, joined
 from ..types.launch_plan import Link
 from ..types.text import Text, host, number, plain, token
 from .grammar import place
@@ -134,7 +134,7 @@ def arrived(
         for name, variable in shell.variables.items()
         if not there.get(name).texts()
     }
-    there.parents = (*shell.parents, lost)
+    there.parents = (*shell.parents, Parent(lost))
     there.cwd = programs.scene.home
     return there
 

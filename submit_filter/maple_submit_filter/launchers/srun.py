@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, List, Optional, Tuple
 from ..play import image, working_folder
 from ..play.program_owner import SCHEDULER
 from ..play.scene import MOST_TASKS, Scene, StepShape, Trail
-from ..play.shell_state import Place, Shell
+from ..play.shell_state import Parent, Place, Shell
 from ..play.slurm_allocation import WHOLE_NODE, devices, gpus_in, gres_gpus
 from ..types.launch_plan import Link
 from ..types.text import Text, host, number, plain, token, unknown
@@ -81,8 +81,9 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
         scene.hidden = True
         return
     scene.shapes[trail.key] = (trail, shape)
+    parent = Parent(shell.variables)
     for place in places(shape, link, shell, scene, trail.background):
-        child = shell.spawn(place)
+        child = shell.spawn(place, parent)
         _exported(link, child, scene)
         _announce(child, place, shape, scene, link)
         _settle(child, link)

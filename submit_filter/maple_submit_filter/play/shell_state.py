@@ -9,7 +9,7 @@ because a child has come to its end before its parent goes on.
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from typing import Dict, FrozenSet, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Pattern, Set, Tuple
+from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Pattern, Set, Tuple
 
 from ..bash.nodes import Command
 from ..types.launch_plan import Around, Noted, Reason
@@ -63,7 +63,7 @@ class Shell:
         self.mentioned = mentioned  # names in these bytes were looked up in the submit environment
         self.shared: FrozenSet[bytes] = frozenset()  # functions marked for children (`export -f`)
         self.options: set[bytes] = set()
-        self.parents: Tuple[Mapping[bytes, Variable], ...] = ()  # what the programs on the way here were started from
+        self.parents: Tuple[Parent, ...] = ()  # what the programs on the way here were started from
         self.scopes: List[Dict[bytes, Optional[Variable]]] = []  # per running function: what its locals hide
         self.others: Mapping[bytes, bool] = {}  # what a launcher sets besides; whether it differs from task to task
         self.elsewhere = b""  # "image" or "prolog": it may have set any name that the script itself does not assign
@@ -89,29 +89,25 @@ class Shell:
         other.scopes = [dict(scope) for scope in self.scopes]
         return other
 
-    def spawn(self, place: Optional[Place] = None) -> "Shell":
-        """Return what a program started from here would see: exported variables only."""
+    def spawn(self, place: Optional[Place] = None, parent: Optional["Parent"] = None) -> "Shell":
+        """Return what a program started from here would see: exported variables only.
+
+        *parent*: of tasks that are started at once, one for all.
+        """
         other = self.fork(place)
         other.variables = Layer(self.variables, spawned=True)
-        other.parents += (self.variables,)
+        other.parents += (parent or Parent(self.variables),)
         other.functions = {name: body for name, body in self.functions.items() if name in self.shared}
         other.positional, other.folders = [], ()
         return other
 
-    @property
-    def dropped(self) -> Tuple[bytes, ...]:
-        """What a parent had and did not export, and nothing on the way here has set anew."""
-        return tuple(name for seen in self.parents for name in self._lacking(seen))
+    def held_back(self) -> Tuple[Tuple[bytes, ...], Tuple[bytes, ...]]:
+        """Return what the parents had and did not export, and nothing on the way here has set anew.
 
-    @property
-    def withheld(self) -> Tuple[bytes, ...]:
-        """What the batch shell had and did not export, and nothing on the way here has set anew."""
-        return tuple(name for seen in self.parents[:1] for name in self._lacking(seen))
-
-    def _lacking(self, seen: Mapping[bytes, "Variable"]) -> Iterator[bytes]:
-        for name, variable in seen.items():
-            if variable.texts() and not variable.exported and not self._has(name):
-                yield name
+        The names of all parents, and those of the batch shell alone.
+        """
+        lacking = [tuple(name for name in parent.kept_back() if not self._has(name)) for parent in self.parents]
+        return tuple(name for names in lacking for name in names), lacking[0] if lacking else ()
 
     def _has(self, name: bytes) -> bool:
         variable = self.variables.get(name)
@@ -146,7 +142,7 @@ class Shell:
         """
         if not self.elsewhere or name.startswith(b"PET_") or (self.presumes and self.elsewhere == b"image"):
             return False
-        return not any(seen[name].texts() for seen in self.parents if name in seen)
+        return not any(parent.had(name) for parent in self.parents)
 
     def brought(self, name: bytes) -> Text:
         """Return the unknown value of a name that was brought: one for all tasks, if it is no task's own number."""
@@ -202,7 +198,7 @@ class Shell:
     def withhold(self, names: Iterable[bytes]) -> None:
         """Have variables that a parent exported surely not reach this program."""
         gone = {name: self.variables[name]._replace(exported=False) for name in names if name in self.variables}
-        self.parents += (gone,)
+        self.parents += (Parent(gone),)
         self.variables.update(dict.fromkeys(gone, Variable()))
 
     def export(self, name: bytes) -> None:
@@ -216,9 +212,8 @@ class Shell:
 
     def exports(self, names: Pattern[bytes]) -> bool:
         """Return whether a variable of these *names* is surely handed to children."""
-        return any(
-            variable.exported and names.match(name) and variable.texts() for name, variable in self.variables.items()
-        )
+        named = (self.variables[name] for name in self.variables if names.match(name))
+        return any(variable.exported and variable.texts() for variable in named)
 
     def lose(self, why: bytes) -> None:
         """Forget everything an unread file may have changed; what the scheduler set stays."""
@@ -299,6 +294,27 @@ def kept(variable: Variable) -> Variable:
     return variable if variable.exported and variable.array is None else Variable()
 
 
+class Parent:
+    """What a program was started from; it waits for the program, so its variables stay as they are."""
+
+    __slots__ = ("_variables", "_kept_back")
+
+    def __init__(self, variables: Mapping[bytes, Variable]) -> None:
+        self._variables = variables
+        self._kept_back: Optional[Tuple[bytes, ...]] = None
+
+    def had(self, name: bytes) -> bool:
+        """Return whether a variable was set there."""
+        return name in self._variables and bool(self._variables[name].texts())
+
+    def kept_back(self) -> Tuple[bytes, ...]:
+        """Return the names of what was set there and not exported."""
+        if self._kept_back is None:
+            own = self._variables.items()
+            self._kept_back = tuple(name for name, variable in own if not variable.exported and variable.texts())
+        return self._kept_back
+
+
 class Layer(MutableMapping[bytes, Variable]):
     """What one shell changed, over what it was forked from. *spawned*: a program's, which sees what is exported."""
 
@@ -315,12 +331,27 @@ class Layer(MutableMapping[bytes, Variable]):
         return self.gone.union(self.own)
 
     def __getitem__(self, name: bytes) -> Variable:
-        variable = self.own.get(name)
-        if variable is not None:
-            return variable
-        if name in self.gone:
+        variable: Optional[Variable] = self.get(name)
+        if variable is None:
             raise KeyError(name)
-        return kept(self.below[name]) if self.spawned else self.below[name]
+        return variable
+
+    def get(self, name: bytes, default: Any = None) -> Any:
+        """Return a variable, or what is to stand for one that is not there."""
+        layer: MutableMapping[bytes, Variable] = self
+        spawned = False
+        while type(layer) is Layer:  # asked in any other way, an abstract class takes its time
+            variable = layer.own.get(name)
+            if variable is not None:
+                return kept(variable) if spawned else variable
+            if name in layer.gone:
+                return default
+            spawned = spawned or layer.spawned
+            layer = layer.below
+        variable = layer.get(name)
+        if variable is None:
+            return default
+        return kept(variable) if spawned else variable
 
     def __setitem__(self, name: bytes, value: Variable) -> None:
         self.own[name] = value

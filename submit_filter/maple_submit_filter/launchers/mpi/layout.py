@@ -18,7 +18,7 @@ from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ...play.outputs import lines, node_of
 from ...play.scene import Scene
-from ...play.shell_state import Place, Shell, Variable
+from ...play.shell_state import Parent, Place, Shell, Variable
 from ...types.launch_plan import Allocation, Link
 from ...types.text import Text, number, plain, token
 
@@ -332,7 +332,7 @@ def _drop(child: Shell, kept: Mapping[bytes, None]) -> None:
         if name not in kept and not name.startswith((b"PBS_", b"SLURM_", b"PALS_", b"PMI", b"OMPI_")):
             gone[name] = variable._replace(exported=False)
             child.unset(name)
-    child.parents = (*child.parents, gone)
+    child.parents = (*child.parents, Parent(gone))
 
 
 def _listed(link: Link) -> Dict[bytes, None]:

@@ -25,7 +25,7 @@ _PORT = re.compile(
 )
 _READ_BY = {"address": _ADDRESS, "port": _PORT}
 _BY_TORCH = {"address": b"MASTER_ADDR", "port": b"MASTER_PORT"}
-_SET_ANEW = re.compile(rb"--container-|prolog", re.IGNORECASE)  # a hook of an image, what runs in front of each task
+_SET_ANEW = (b"--container-", b"prolog")  # in small letters: a hook of an image, what runs in front of each task
 _NAME = re.compile(rb"\$\{?([A-Za-z_]\w*)\}?\Z|\$\{([A-Za-z_]\w*):?-[^}]*\}\Z")
 _DEFAULT = re.compile(rb"\$\{\w+:?[-=](.*)\}\Z", re.DOTALL)
 _LOCALLY = re.compile(rb"localhost\Z|127(?:\.\d+){3}\Z|::1\Z|0\.0\.0\.0\Z")
@@ -94,8 +94,11 @@ def which_node(value: bytes) -> str:
 
 def on_several_nodes(plan: LaunchPlan, job: Job) -> bool:
     """Return whether the job has several nodes, every launch line may reach more than its first, and no hook speaks."""
-    steps = [step for step in plan.steps if step.links and not _SET_ANEW.search(job.source)]
-    return (plan.allocation.nodes or 1) > 1 and bool(steps) and all(_reaches_more(step) for step in steps)
+    steps = [step for step in plan.steps if step.links]
+    if (plan.allocation.nodes or 1) == 1 or not steps or not all(_reaches_more(step) for step in steps):
+        return False
+    source = job.source.lower()  # looked at letter by letter, a long script would take milliseconds
+    return not any(word in source for word in _SET_ANEW)
 
 
 def _reaches_more(step: Step) -> bool:

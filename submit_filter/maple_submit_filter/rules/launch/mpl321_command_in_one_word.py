@@ -60,7 +60,7 @@ def _first_of_array(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
         return
     for name, spans in plan.assigned.items():
         texts = [job.source[span.start : span.end] for span in spans]
-        if not all(re.match(rb"\w+\+?=\(", text) for text in texts) or not any(map(_SEVERAL.search, texts)):
+        if not all(text.partition(b"=")[2][:1] == b"(" for text in texts) or not any(map(_SEVERAL.search, texts)):
             continue
         for step in plan.steps:
             uses = _USED.finditer(job.source[: step.span.end], step.span.start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import Iterator, List, NamedTuple, Optional, Tuple
 
@@ -20,6 +21,7 @@ from .. import rule
 CODE = "MPL338"
 MOST = 16  # places that are looked at
 _SIGNS = (b"&", b"|", b";")
+_WITHIN = re.compile(rb"\S[&|;]\S")
 
 
 class _Sequel(NamedTuple):
@@ -62,10 +64,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _may_be_cut(source: bytes) -> bool:
     """Return whether one of the characters stands in the middle of a word of a launch line."""
-    for line in source.replace(b"\\\n", b" ").split(b"\n"):
-        words = line.split()
-        launcher = words[0].rsplit(b"/", 1)[-1].decode("ascii", "replace") if words else ""
-        if launcher in NAMED and any(sign in word[1:-1] for word in words for sign in _SIGNS):
+    text = source.replace(b"\\\n", b" ")
+    for match in _WITHIN.finditer(text):
+        words = text[text.rfind(b"\n", 0, match.start()) + 1 : match.end()].split(None, 1)
+        if words[0].rsplit(b"/", 1)[-1].decode("ascii", "replace") in NAMED:
             return True
     return False
 
