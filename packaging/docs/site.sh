@@ -10,7 +10,7 @@ if ! cmp -s "$lock" "$venv/.made" 2>/dev/null; then
     echo "making $venv with MkDocs"
     rm -rf "$venv"
     .venv/bin/python -m venv "$venv"
-    "$venv/bin/python" -m pip install --quiet --no-input --disable-pip-version-check --root-user-action=ignore \
+    "$venv/bin/python" -m pip install --quiet --quiet --no-input --disable-pip-version-check --root-user-action=ignore \
         --require-hashes --only-binary :all: --requirement "$lock"
     cp "$lock" "$venv/.made"
 fi

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder"
-"$folder/bin/python" -m pip install --quiet --disable-pip-version-check uv
+"$folder/bin/python" -m pip install --quiet --quiet --disable-pip-version-check uv
 
 compiled() { # NAME, what else uv takes; requirements come on stdin
     echo "writing packaging/setup/$1.lock"

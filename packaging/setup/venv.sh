@@ -35,8 +35,8 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1 || [ "$(head -n 1 "$stamp
     "$python" -m venv .venv
 fi
 echo "installing maple-hpc and its tools into .venv"
-pip() {
-    .venv/bin/python -m pip install --quiet --no-input --disable-pip-version-check --root-user-action=ignore "$@"
+pip() {  # twice quiet: of a machine's own settings for pip, which may warn of every package, only errors are heard
+    .venv/bin/python -m pip install --quiet --quiet --no-input --disable-pip-version-check --root-user-action=ignore "$@"
 }
 # What comes from elsewhere is what the list says, byte for byte; then ours, which brings nothing more.
 pip --require-hashes --only-binary :all: --requirement "$lock"

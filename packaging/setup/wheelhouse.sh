@@ -10,7 +10,7 @@ to=$(cd "$to" && pwd)
 cd "$(dirname "$0")/../.."
 [ $# -gt 0 ] || set -- 3.11 3.12 3.13
 python=.venv/bin/python
-pip() { "$python" -m pip --quiet --disable-pip-version-check "$@"; }
+pip() { "$python" -m pip --quiet --quiet --disable-pip-version-check "$@"; }
 
 rm -f "$to"/maple_hpc-*.whl
 pip wheel --no-deps --no-build-isolation --wheel-dir "$to" .

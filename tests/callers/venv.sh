@@ -11,5 +11,5 @@ echo "making $venv with the callers of $list (about 45 s, 600 MB)"
 python=.venv/bin/python
 [ -x "$python" ] || python=python3
 "$python" -m venv "$venv"
-"$venv/bin/pip" install --quiet --disable-pip-version-check -r "$list"
+"$venv/bin/pip" install --quiet --quiet --disable-pip-version-check -r "$list"
 cp "$list" "$venv/installed.txt"

@@ -153,6 +153,14 @@ def test_show_names_the_sources(delta: Path) -> None:
     assert "  delta-arch: Delta architecture (center, 2025-05-28): https://docs.ncsa.illinois.edu/" in shown
 
 
+def test_show_names_modules_and_what_a_gpu_job_has_to_say() -> None:
+    """As the file has it; what is not sure says so."""
+    shown = maple_site("show", "ncsa-deltaai").output
+    assert "required: a GPU job is refused without it" in shown
+    assert "PyTorch: module load python/miniforge3_pytorch/2.10.0; conda activate base (not sure)" in shown
+    assert "required: a GPU job" not in maple_site("show", "tacc-vista").output
+
+
 def test_lint_tells_of_a_named_file_what_it_does_not_know(delta: Path) -> None:
     """Of all at once it would be a page; a draft has it for the person who goes on."""
     unknown = parse(delta.read_bytes(), str(delta)).unknown

@@ -44,6 +44,7 @@ where = "https://example.org"
 kind = "center"
 """
 
+_LAUNCHER = '[launcher.mpirun]\nstate = "present"\nimplementation = "%s"\nsource = ["guide"]\n'
 WRONG = [
     ("gpus = 4", "gpus_per_nod = 4", "node.a100.gpus_per_nod: no such key; did you mean gpu_type?"),
     ("max_walltime", "max_waltime", "partition.gpu.max_waltime: no such key; did you mean max_walltime?"),
@@ -77,6 +78,10 @@ WRONG = [
     ),
     ("checked = 2026-11-20", 'checked = "today"', "checked: should be a valid date, not 'today'"),
     ("[node.a100]", "[node.a100", "not TOML"),
+    ('"refused"', '"refused"\ntext = ""', "demand.account.text: is empty; what is not known is left out"),
+    ('says = "name the account"', 'says = " "', "demand.account.says: is empty"),
+    ("[sources", _LAUNCHER % "OpenMPl" + "[sources", "nobody's name is 'OpenMPl'; did you mean OpenMPI or Open MPI?"),
+    ("[sources", _LAUNCHER % "our own" + "[sources", "launcher.mpirun.implementation: nobody's name is 'our own'"),
 ]
 
 
@@ -89,6 +94,18 @@ def mistakes(text: str) -> tuple[str, ...]:
 def test_the_file_that_the_mistakes_are_made_in_is_right() -> None:
     """Else each case below would prove nothing."""
     assert parse(RIGHT.encode(), "x.toml").id == "x"
+
+
+@pytest.mark.parametrize("implementation", ["Open MPI", "open mpi", "Cray MPICH", "ParaStation MPI"])
+def test_whose_an_mpirun_is_may_be_any_name_that_is_known(implementation: str) -> None:
+    """Also one whose words Maple has no table of."""
+    assert parse((RIGHT + _LAUNCHER % implementation).encode(), "x.toml").launcher
+
+
+def test_a_variable_may_be_set_to_nothing() -> None:
+    """That is a value."""
+    variable = '[[network.variables]]\nname = "NCCL_NET"\nvalue = ""\nsource = ["guide"]\n'
+    assert parse((RIGHT + '[network]\nsource = ["guide"]\n' + variable).encode(), "x.toml").network
 
 
 @pytest.mark.parametrize(("right", "wrong", "said"), WRONG, ids=[said for _, _, said in WRONG])

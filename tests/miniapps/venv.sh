@@ -15,5 +15,5 @@ echo "making $venv with the frameworks of $list (about a minute, 1.1 GB where a 
 python=.venv/bin/python
 [ -x "$python" ] || python=python3
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-"$venv/bin/pip" install --quiet --disable-pip-version-check -r "$list"
+"$venv/bin/pip" install --quiet --quiet --disable-pip-version-check -r "$list"
 cp "$list" "$venv/installed.txt"

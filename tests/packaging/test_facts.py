@@ -133,3 +133,21 @@ def test_facts_that_were_gone_back_from_are_the_same_revision_again(served, delt
     there = json.loads(maple_site("revisions", "--prefix", served.prefix, "--json").output)
     fits("site", there)
     assert there["in_force"] == 2 and len(there["revisions"]) == 2
+
+
+def test_who_names_the_site_reads_the_file_that_was_applied(served, delta):
+    """Not the one that came with the release: what is shown, written and checked holds of one cluster."""
+
+    def shown() -> str:
+        return str(json.loads(maple_site("show", "ncsa-delta", "--json").output)["revision"])
+
+    of_release = shown()
+    maple_site("apply", corrected(delta, "ours"), "--prefix", served.prefix)
+    of_ours = sites.load("ncsa-delta").revision
+    assert shown() == of_ours != of_release and sites.path("ncsa-delta").startswith(str(served.prefix))
+    assert served.install(version="0.2.0").exit_code == 0 and shown() == of_ours
+    delta.write_text(delta.read_text().replace('name = "ours"', 'name = "ours"  # said by the centre'))
+    maple_site("apply", delta, "--prefix", served.prefix)
+    assert b"said by the centre" in Path(sites.path("ncsa-delta")).read_bytes()
+    maple_site("rollback", "--prefix", served.prefix)
+    assert shown() == of_release

@@ -16,7 +16,7 @@ from ..ask import sites
 from ..ask.sites import files
 from ..ask.sites.model import Fact, SiteFile
 from ..base.script_lines import BEGINS_AT_HOME, GOES_BACK
-from ..base.tables import Part, Table, paths, read
+from ..base.tables import Part, Table, parse, paths, read
 
 _WHY = "Drafted from the site file: look at every line, and say here why it is so."
 _PAGES = {
@@ -117,14 +117,16 @@ def described(site_id: str) -> Described:
 def draft(described: Described) -> str:
     """Return the text of `environment/<site>.toml`: it passes `lint`, and names facts by their place in the site file.
 
-    The first way to PyTorch is taken, every variable that the centre recommends, and a demand with one fixed value.
+    The first way to PyTorch is taken, every variable that the centre recommends, and a demand with one fixed value;
+    nothing of low confidence.
     """
     file = described.file
-    modules = ["modules.pytorch.0"] if file.modules and file.modules.pytorch else []
+    ways = file.modules.pytorch if file.modules else ()
+    modules = ["modules.pytorch.%d" % at for at, load in enumerate(ways) if load.sure][:1]
     variables = [
         "network.variables.%d" % at
         for at, variable in enumerate(file.network.variables if file.network else ())
-        if variable.status == "recommended"
+        if variable.status == "recommended" and variable.sure
     ]
     lines = [
         "# The environment part of %s: what a training job does there before its launch line." % file.id,
@@ -140,6 +142,12 @@ def draft(described: Described) -> str:
     if file.proxy and file.proxy.https:
         lines.append('internet = "proxy"')
     return "\n".join([*lines, *_demands(file)]) + "\n"
+
+
+def of_draft(described: Described) -> Environment:
+    """Return what a site has as long as nobody wrote its part: the draft, by its revision 0."""
+    made = parse(Environment, draft(described).encode(), "environment/%s.toml" % described.file.id)
+    return made.model_copy(update={"revision": 0})
 
 
 def _demands(file: SiteFile) -> Iterator[str]:

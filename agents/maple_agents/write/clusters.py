@@ -56,6 +56,7 @@ def _checked(site_id: str) -> dict[str, Any]:
     """Return the parts as their files say, each checked. Raises `ValueError`."""
     from ..ask.sites.files import parse
     from ..templates import catalogue, environments, model_facts, paradigms
+    from ..templates.environments import Described
 
     path = sites.path(site_id)
     with open(path, "rb") as file:
@@ -64,7 +65,7 @@ def _checked(site_id: str) -> dict[str, Any]:
     site = sites.load(site_id)
     return {
         "file": checked,
-        "environment": environments.load(site_id),
+        "environment": environments.load(site_id) or environments.of_draft(Described(site, checked, None)),
         "paradigms": known,
         "launches": {name: catalogue.fitting(paradigm, site, checked) for name, paradigm in known.items()},
         "families": model_facts.load(),

@@ -117,7 +117,9 @@ def made_of(plan: Plan) -> str:
     """Return which parts of the repository the script was made of, with their revisions."""
     part = plan.cluster.environment
     parts = ["launch %s.%d" % (plan.launch.name, plan.launch.revision)]
-    parts += ["environment %s.%d" % (plan.cluster.site.id, part.revision)] if part is not None else []
+    if part is not None:
+        whose = "%s.%d" % (plan.cluster.site.id, part.revision) if part.revision else "as drafted from the site file"
+        parts.append("environment %s" % whose)
     return "Made by maple new: %s; %s, facts %s." % (
         plan.paradigm.title,
         ", ".join(parts),
@@ -153,6 +155,9 @@ def checked(script: bytes, cluster: Cluster) -> Decision:
         first = mistakes[0] if mistakes else None
         if first is not None and (first.site_fact.startswith("unfit.") or first.code in _OF_THE_SIZE):
             raise Refused(": ".join(filter(None, (first.says, first.help))))
+        if first is not None and first.site_fact.startswith("demand."):  # no slot, and no part of the site, says it
+            wanted = ": ".join(filter(None, (first.says, first.help)))
+            raise Refused("%s; say it, or let the site's environment part say it in every script" % wanted)
         says = "%s %s" % (first.code, first.says) if first is not None else decision.why
         raise Mistaken("the script made for %s is not clean: %s" % (cluster.site.id, says))
     if not parses(script):

@@ -147,7 +147,7 @@ def show(site: str, as_json: bool) -> None:
         echo(write(described))
     else:
         path = _path(site)
-        click.echo(page(described, parse(Path(path).read_bytes(), path).sources).rstrip("\n"))
+        click.echo(page(described, parse(Path(path).read_bytes(), path)).rstrip("\n"))
 
 
 @site.command(epilog="Example: maple site diff ncsa-delta.toml  (what `apply` would change)")
@@ -175,7 +175,8 @@ def apply(site: str, to: Path | None, prefix: Path | None) -> None:
     """Check a site file, and have submitting go by it from now on.
 
     In an installation (--prefix, or the one whose front is on PATH) each apply is a revision beside the releases: an
-    update of Maple keeps it, and `maple site rollback` goes back. A service that runs there reads it at once.
+    update of Maple keeps it, and `maple site rollback` goes back. A service that runs there reads it at once, and who
+    names the site by its id reads the file, which is kept.
 
     With --to FILE it becomes that snapshot, and the one before is kept beside it (.last).
     """
@@ -186,7 +187,7 @@ def apply(site: str, to: Path | None, prefix: Path | None) -> None:
         what = "now %s, revision %s" if changed else "already %s, revision %s"
         click.echo("%s: %s" % (target, what % (described.id, described.revision[:12])))
         return
-    made = revisions.apply(_revisions(where, described.id), described, _named(site))
+    made = revisions.apply(_revisions(where, described.id), described, _named(site), Path(_path(site)).read_bytes())
     click.echo("%s: revision %d of %s is in force, %s" % (where.prefix, made.number, described.id, made.revision[:12]))
     _reloaded(where)
 

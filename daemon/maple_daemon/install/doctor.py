@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
+from maple_agents.ask import sites
 from maple_agents.base import output
 from maple_agents.base.terminal import copied
 from maple_submit_filter.answer.report import columns, folded
@@ -161,7 +162,7 @@ def snapshot(where: Layout, release: Release) -> Iterator[Check]:
         return
     applied, again = Path(values.get("facts", "")), "install again to take it over"
     if applied.is_file():
-        again = "maple site apply takes it over"
+        again = "maple site apply FILE takes it over"
         yield from facts(applied, path)
     try:
         fresh = site(held.id)
@@ -169,7 +170,8 @@ def snapshot(where: Layout, release: Release) -> Iterator[Check]:
         yield Check("site", "note", f"{held.id}: {refused.says}", refused.help)
         return
     if fresh.revision != held.revision and str(applied) == path:
-        says = f"{held.id}, revision {held.revision[:12]}, as applied; the site file found here says otherwise"
+        found = sites.path(held.id, applied=False)
+        says = f"{held.id}, revision {held.revision[:12]}, as applied; {found} says otherwise"
         yield Check("site", "note", says, again)
     elif fresh.revision != held.revision:
         yield Check("site", "wrong", f"{held.id} was changed since it was installed", again)

@@ -6,21 +6,39 @@ What differs between two sites, fact by fact.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from maple_agents.ask.sites.model import Source
+from maple_agents.ask.sites.model import Modules, SiteFile, Source
 from maple_agents.base.output import is_bounded, width
 from maple_submit_filter.site.facts import Demand, Partition, Site
 from maple_submit_filter.site.snapshot import write
 
 
-def page(site: Site, sources: Mapping[str, Source] = {}) -> str:
+def page(site: Site, file: SiteFile | None = None) -> str:
     """Return what a rule knows of the site, for a person; a question mark stands for what is not known.
 
-    *sources*: where its file has the facts from, by their names there.
+    *file*: what else there is to know, and where it is from.
     """
-    return "\n".join([*_lines(site), *_block("Sources", [_source(*pair) for pair in sources.items()])]) + "\n"
+    return "\n".join([*_lines(site), *(_more(file) if file is not None else ())]) + "\n"
+
+
+def _more(file: SiteFile) -> Iterator[str]:
+    yield from _block("Modules", list(_modules(file.modules)) if file.modules else [])
+    yield from _block("Sources", [_source(*pair) for pair in file.sources.items()])
+
+
+def _modules(modules: Modules) -> Iterator[str]:
+    named = (
+        ("system", modules.system),
+        ("back to the site's own", modules.reset),
+        ("of the scheduler", modules.scheduler),
+        ("environments", modules.environment),
+    )
+    yield from ("%s: %s" % (name, value) for name, value in named if value)
+    for load in modules.pytorch:
+        then = ", then %s" % load.then if load.then else ""
+        yield "PyTorch: %s%s%s" % ("; ".join(load.load), then, "" if load.proves else " (not sure)")
 
 
 def _source(name: str, source: Source) -> str:
@@ -35,7 +53,10 @@ def _lines(site: Site) -> Iterator[str]:
     head = ("name", "by", "gpus", "nodes", "walltime", "shared", "kinds")
     yield from _section("Partitions, QOS and queues", head, [_place(partition) for partition in site.partitions])
     request = site.gpu_request
-    yield from _block("GPU request", [" ".join(filter(None, (request.style, request.form)))])
+    must = "required: a GPU job is refused without it" if request.required else ""
+    yield from _block(
+        "GPU request", [", ".join(filter(None, (("%s %s" % (request.style, request.form)).strip(), must)))]
+    )
     yield from _block("Must be said", [_demand(demand) for demand in site.demands])
     yield from _block("Must not be said", [_demand(demand) for demand in site.refusals])
     yield from _block(

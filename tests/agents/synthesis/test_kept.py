@@ -49,6 +49,27 @@ def test_a_changed_template_is_seen(tmp_path, monkeypatch):
     assert after is not None and (after.revision, before.revision < 99) == (99, True)
 
 
+def test_a_site_without_a_part_of_its_own_has_what_its_file_says(maple, tmp_path, monkeypatch):
+    """The module that brings PyTorch, and variables; nothing of low confidence. The script says that it is a draft."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("MAPLE_ETC", str(tmp_path / "etc"))
+    (tmp_path / "etc" / "site_configs").mkdir(parents=True)
+    with open(sites.path("ncsa-delta"), encoding="utf-8") as file:
+        text = file.read().replace('id = "ncsa-delta"', 'id = "drafted"')
+    ways = '[[modules.pytorch]]\nload = ["module load %s"]\nsource = ["delta-jobs"]\n%s\n'
+    tables = ways % ("hearsay", 'confidence = "low"') + ways % ("torch-of-ours", "")
+    at = text.index("[[modules.pytorch]]")
+    (tmp_path / "etc" / "site_configs" / "drafted.toml").write_text(text[:at] + tables + text[at:])
+    made = maple(
+        "new", "--site", "drafted", "--set", "account=a", "train.py with DDP on 2 nodes, 1 hour, 200G memory"
+    ).out
+    assert "\nmodule load torch-of-ours\n" in made and "hearsay" not in made, made
+    assert "environment as drafted from" in made
+    assert clusters.cluster("drafted").environment.revision == 0
+    unsaid = maple("new", "--site", "drafted", "--set", "account=a", "train.py with DDP on 2 nodes, 1 hour")
+    assert "no memory is requested" in unsaid.err and "the site's environment part" in unsaid.err, unsaid
+
+
 def test_a_warm_answer_needs_no_pydantic(tmp_path):
     """It alone would take most of the time that an answer may take."""
     code = (

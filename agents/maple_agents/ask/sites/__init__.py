@@ -49,19 +49,32 @@ def shown(site_id: str) -> str:
     return _DRAFTS.get(site_id, site_id)
 
 
-def folders() -> tuple[str, ...]:
-    """Return the folders of site files, the strongest first.
+def folders(applied: bool = True) -> tuple[str, ...]:
+    """Return the folders of site files, the strongest first; not *applied*: as releases brought them.
 
-    An installation that was made from the file of a draft keeps it: that comes after what lies below `/etc/maple`.
+    An installation keeps the file that was applied to it, and that of a draft that it was made from: these come after
+    what lies below `/etc/maple`.
     """
     from .this_site import prefix_of_front
 
     prefix, shipped = prefix_of_front(), places.folders(FOLDER)
-    own = os.path.join(prefix, "current", "share", "maple", FOLDER) if prefix else ""
-    if not os.path.isdir(own):
-        return shipped
+    own = (
+        [*(_applied(prefix) if applied else ()), os.path.join(prefix, "current", "share", "maple", FOLDER)]
+        if prefix
+        else []
+    )
     first = [folder for folder in shipped if folder == os.path.join(places.etc(), FOLDER)]
-    return (*first, own, *(folder for folder in shipped if folder not in first))
+    between = [folder for folder in own if folder not in shipped and os.path.isdir(folder)]
+    return (*first, *between, *(folder for folder in shipped if folder not in first))
+
+
+def _applied(prefix: str) -> list[str]:
+    """Return the folders of site files that were applied to the installation at *prefix*."""
+    facts = os.path.join(prefix, "facts")
+    try:
+        return [os.path.join(facts, site_id, FOLDER) for site_id in sorted(os.listdir(facts))]
+    except OSError:
+        return []
 
 
 def ids() -> list[str]:
@@ -71,11 +84,11 @@ def ids() -> list[str]:
     return sorted((names | drafts) - {"example"})
 
 
-def path(site_id: str) -> str:
-    """Return the path of a site's file. Raises `ValueError` with one line when there is none."""
+def path(site_id: str, applied: bool = True) -> str:
+    """Return the path of a site's file, as `folders` finds it. Raises `ValueError` with one line when there is none."""
     if os.path.isfile(_DRAFTS.get(site_id, "")):
         return _DRAFTS[site_id]
-    paths = (os.path.join(folder, site_id + ".toml") for folder in folders()) if _ID.fullmatch(site_id) else ()
+    paths = (os.path.join(folder, site_id + ".toml") for folder in folders(applied)) if _ID.fullmatch(site_id) else ()
     file = next(filter(os.path.isfile, paths), None)
     if file is None:
         from ...base.near_names import meant  # only where somebody mistyped
@@ -86,13 +99,15 @@ def path(site_id: str) -> str:
     return file
 
 
-def load(site_id: str) -> Site:
-    """Return the site of that id. Raises `ValueError` (`Mistakes`, a line each) when its file is missing or wrong.
+def load(site_id: str, applied: bool = True) -> Site:
+    """Return the site of that id, of the file that `path` finds.
+
+    Raises `ValueError` (`Mistakes`, a line each) when its file is missing or wrong.
 
     What was checked once is kept in the user's cache with the hash of the file, because checking costs a quarter of a
     second; a cache that cannot be read or written is done without.
     """
-    filename = path(site_id)
+    filename = path(site_id, applied)
     with open(filename, "rb") as file:
         source = file.read()
     key, kept = checked_by_this(source), kept_in(site_id)

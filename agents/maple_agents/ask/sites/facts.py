@@ -8,19 +8,9 @@ from collections.abc import Iterator
 from maple_submit_filter.site.facts import Demand, GpuRequest, LauncherFact, NodeKind, Partition, Site, SizeBin, Unfit
 
 from ...base.quantities import of_clock
-from .files import devices, places, revision
+from .files import devices, maker, places, revision
 from .model import DemandTable, Node, PartitionTable, RefusalTable, SiteFile, UnfitTable
 
-_MAKERS = {
-    "pals": "pals",
-    "cray pals": "pals",
-    "hydra": "hydra",
-    "mpich": "hydra",
-    "cray mpich": "pals",
-    "open mpi": "openmpi",
-    "openmpi": "openmpi",
-    "intel mpi": "intelmpi",
-}
 _CPUS_NOT_INHERITED = (22, 5)  # since then srun does not take --cpus-per-task from sbatch
 
 
@@ -191,7 +181,7 @@ def _launchers(file: SiteFile) -> tuple[LauncherFact, ...]:
             table.state if table.sure else "unknown",
             table.says,
             "launcher.%s" % name,
-            _MAKERS.get(table.implementation.lower(), "") if table.sure else "",
+            (maker(table.implementation) or "") if table.sure else "",
         )
         for name, table in file.launcher.items()
     )

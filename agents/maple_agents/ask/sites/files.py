@@ -90,12 +90,13 @@ def parse(source: bytes, filename: str) -> SiteFile:
     The id must be the name of the file, so that one can be found by the other.
     """
     try:
-        site = SiteFile.model_validate(_tables(source))
+        tables = _tables(source)
+        site = SiteFile.model_validate(tables)
     except ValidationError as error:
         raise Mistakes(["%s: %s" % (filename, line) for line in of_shape(error)]) from None
     except ValueError as error:
         raise Mistakes(["%s: %s" % (filename, error)]) from None
-    lines = contradictions(site)
+    lines = [*_empty(tables, ()), *contradictions(site)]
     stem = os.path.basename(filename).removesuffix(".toml")
     if filename.endswith(".toml") and site.id != stem:
         lines.insert(0, "id: %r, but the file is called %s.toml: rename one of the two" % (site.id, stem))
@@ -130,7 +131,50 @@ def _tables(source: bytes) -> dict[str, Any]:
 def contradictions(site: SiteFile) -> list[str]:
     """Return a line for each entry that names something the file does not have, or cannot be as it says."""
     lines = [*_sources(site), *_partitions(site), *_scheduler(site), *_detection(site), *_demands(site)]
+    lines += _launchers(site)
     return [*lines, *_expressions("account_shapes", site.account_shapes)]
+
+
+def _empty(value: object, path: Path) -> Iterator[str]:
+    """An empty text says nothing, and looks as if it did; a variable alone may be set to nothing."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _empty(inner, (*path, key)) if key != "value" else ()
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _empty(inner, (*path, index))
+    elif isinstance(value, str) and not value.strip():
+        yield "%s: is empty; what is not known is left out" % dotted(path)
+
+
+# Whose program an mpiexec is, as people write it: as the submit path names it, "" where it has no words of it.
+MAKERS = {
+    "Open MPI": "openmpi",
+    "OpenMPI": "openmpi",
+    "MPICH": "hydra",
+    "Hydra": "hydra",
+    "Intel MPI": "intelmpi",
+    "PALS": "pals",
+    "Cray PALS": "pals",
+    "Cray MPICH": "pals",
+    "MVAPICH": "",
+    "ParaStation MPI": "",
+    "Spectrum MPI": "",
+    "HPE MPT": "",
+    "Fujitsu MPI": "",
+}
+
+
+def maker(implementation: str) -> str | None:
+    """Return whose program that is, "" for one without words of its own here, None for a name that nobody knows."""
+    return next((maker for name, maker in MAKERS.items() if name.lower() == implementation.lower()), None)
+
+
+def _launchers(site: SiteFile) -> Iterator[str]:
+    for name, table in site.launcher.items():
+        if table.implementation and maker(table.implementation) is None:
+            known = nearest(table.implementation, MAKERS) or "; known are %s" % ", ".join(MAKERS)
+            yield "launcher.%s.implementation: nobody's name is %r%s" % (name, table.implementation, known)
 
 
 def _expressions(key: str, patterns: Sequence[str]) -> Iterator[str]:

@@ -93,7 +93,7 @@ def documents(package: Path) -> tuple[tuple[Path, str], ...]:
 
 
 def site(site_id: str) -> Site:
-    """Return the site of that id; refuse an unknown one and say which comes nearest."""
+    """Return the site of that id as files bring it, whatever was applied; refuse an unknown one, name the nearest."""
     known = sorted({*sites.ids(), *GENERIC})
     if site_id not in known:
         from maple_agents.base.near_names import meant
@@ -103,14 +103,14 @@ def site(site_id: str) -> Site:
             f"{meant(site_id, known)} known are {', '.join(known)}".strip(),
         )
     try:
-        return sites.load(site_id) if site_id in sites.ids() else GENERIC[site_id]
+        return sites.load(site_id, applied=False) if site_id in sites.ids() else GENERIC[site_id]
     except ValueError as error:
         raise Refused(f"--site: {site_id}: {error}", f"maple site lint {site_id}") from None
 
 
 def draft(site_id: str) -> Path | None:
     """Return the file of a site where no folder of site files has it: one that was named, or that was installed so."""
-    path = Path(sites.path(site_id)) if site_id in sites.ids() else None
+    path = Path(sites.path(site_id, applied=False)) if site_id in sites.ids() else None
     return None if path is None or str(path.parent) in places.folders(sites.FOLDER) else path
 
 

@@ -16,6 +16,11 @@ from .. import rule
 from ..limits import asked, asks_for_gpus, gpu_count, judged
 from .mpl202_option_refused import refuses, spelled_otherwise
 
+_SAYS = {  # by what the site file says of the effect
+    "may-run-wrongly": "the site advises against %s",
+    "unknown": "the site wants no %s; what the scheduler does with it is not known",
+}
+
 
 @rule("MPL205", "an option that the site advises against")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
@@ -26,15 +31,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #SBATCH --job-name=vit:b16, on Vista
     Right: #SBATCH --job-name=vit-b16
     Why:   Anvil's pages say that a job may not run properly otherwise. `maple check` shows the script without it; at
-           submission Maple only reports it.
+           submission Maple only reports it. Where nobody knows what comes of a request, that is said.
     """
     if not judged(job, site):
         return
     for refusal in site.refusals:
-        for name in refusal.options if refusal.effect in ("may-run-wrongly", "unknown") else ():
+        for name in refusal.options if refusal.effect in _SAYS else ():
             setting = job.settings.get(name)
             if setting is not None and refuses(refusal, setting, job):
-                says = "the site advises against %s" % option(job, name)
+                says = _SAYS[refusal.effect] % option(job, name)
                 made, spelled = unsay(job, name, "MPL205"), spelled_otherwise(refusal, setting, job, "MPL205")
                 gone = made.fix(Safety.ASK, "remove " + option(job, name)) if made is not None else None
                 fixes = tuple(filter(None, (spelled or gone,)))
