@@ -1,4 +1,4 @@
-"""What a slip is. A module `of_ROOM.py` holds `SLIPS`, and is found by its name."""
+"""What a slip is. A module `of_IDEA.py` holds `SLIPS`, and is found by its name."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Slip(NamedTuple):
 
 
 def every() -> list[Slip]:
-    """Return the slips of all rooms."""
-    names = sorted(one.name for one in pkgutil.iter_modules(package.__path__) if one.name.startswith("of_"))
-    return [slip for name in names for slip in importlib.import_module(f"{package.__name__}.{name}").SLIPS]
+    """Return all slips in the order of their rules: seeded samples stay when a slip goes into another module."""
+    names = [module.name for module in pkgutil.iter_modules(package.__path__) if module.name.startswith("of_")]
+    slips = [slip for name in names for slip in importlib.import_module(f"{package.__name__}.{name}").SLIPS]
+    return sorted(slips, key=lambda slip: (slip.codes, slip.name))
