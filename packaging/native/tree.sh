@@ -9,7 +9,7 @@ mkdir -p "$2"
 to=$(cd "$2" && pwd)
 python=.venv/bin/python
 venv=$to/opt/maple/venv
-pip() { "$python" -m pip --quiet --disable-pip-version-check "$@"; }
+pip() { "$python" -m pip --quiet --quiet --disable-pip-version-check "$@"; }
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -59,6 +59,7 @@ def folder(tmp_path: Path) -> Path:
     """Where the person works."""
     for name, text in {"job.sh": JOB, "slurm.out": LOG, "train.log": STEPS, "-x.sh": JOB}.items():
         (tmp_path / name).write_text(text)
+    os.mkfifo(tmp_path / "fifo")
     return tmp_path
 
 
@@ -154,6 +155,14 @@ def test_fix_and_progress_read_logs(client):
         ("check", {"path": "job.sh", "site": "--take=1"}, "site"),
         ("check", {"path": "job.sh", "take": 1}, "take"),
         ("check", {"path": "a\0b"}, "path"),
+        ("check", {"path": "fifo"}, "no regular file"),
+        ("plan", {"path": "/dev/zero"}, "no regular file"),
+        ("new", {"path": "fifo"}, "no regular file"),
+        ("fix", {"path": "fifo", "logs": ["slurm.out"]}, "no regular file"),
+        ("progress", {"logs": ["fifo"]}, "no regular file"),
+        ("check", {"path": "job.sh", "options": ["--comment=" + "x" * 3_000_000]}, "too long"),
+        ("check", {"path": "job.sh", "options": ["-x\ud800"]}, "no text"),
+        ("new", {"request": "x" * 4_000_000}, "too long"),
         ("new", {"request": "train.py", "output": "made.sh"}, "output"),
         ("new", {"request": "train.py", "slots": {"output=x --verify": "1"}}, "slots"),
         ("fix", {"logs": ["slurm.out"], "path": "job.sh", "apply": True}, "apply"),

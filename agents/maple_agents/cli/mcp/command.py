@@ -204,8 +204,11 @@ def _content(text: str, failed: bool = False) -> dict[str, Any]:
 
 def run(call: Call) -> tuple[str, str]:
     """Run `maple` in a process of its own, so that whatever it meets, the server goes on; return what it printed."""
-    child = subprocess.Popen([sys.executable, *MAPLE, *call.words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
+    try:
+        child = subprocess.Popen([sys.executable, *MAPLE, *call.words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
+    except (OSError, ValueError):  # longer than a command line may be, or no text that one can hold
+        return "", "maple: an argument is too long, or is no text; a long script is said as script or path"
     try:
         out, err = child.communicate(call.stdin.encode("utf-8", "surrogateescape"), timeout=SECONDS)
     except subprocess.TimeoutExpired:

@@ -60,6 +60,9 @@ JOB = r"^(last|[0-9][0-9A-Za-z_.\[\]-]*)$"
 
 
 def _file(path: str) -> str:
+    """Return a path as a word that is no option; refuse what may have no end: a pipe, a device."""
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise Complaint("%s: is no regular file" % path, "name a batch script")
     return os.path.join(".", path) if path.startswith("-") else path
 
 
@@ -100,7 +103,8 @@ def _new(given: Given) -> Call:
 def _fix(given: Given) -> Call:
     logs = [word for path in given.get("logs", ()) for word in _option("log", path)]
     names = {"path": "script", "site": "site", "state": "state", "exit_code": "exit-code"}
-    options = [word for name, option in names.items() for word in _option(option, given.get(name))]
+    named = {**given, "path": _file(given["path"])} if "path" in given else given
+    options = [word for name, option in names.items() for word in _option(option, named.get(name))]
     job = (given["job"],) if "job" in given else ()
     behind = _behind(given)
     if behind and not job:
