@@ -31,7 +31,7 @@ rpm)
     mv "$tree/usr/share/zsh/vendor-completions" "$tree/usr/share/zsh/site-functions"
     filled "$here/maple-hpc.spec" "$arch" >"$top/maple-hpc.spec"
     rpmbuild --quiet -bb --target "$arch" --define "_topdir $top" --define "tree $tree" --define "scripts $here" \
-        "$top/maple-hpc.spec" 2>&1 | grep -v '^warning: line' || true
+        "$top/maple-hpc.spec" 2>&1 | grep -vE '^(warning: (line|absolute symlink)|Building )' || true
     mv "$top"/RPMS/*/*.rpm dist/
     echo "dist/maple-hpc-$version-1.$arch.rpm"
     ;;

@@ -140,6 +140,25 @@ def test_changes_that_were_held_back_are_told_with_their_reasons(window: Window)
     assert "needs your decision" in pages.page("rules", window)
 
 
+def test_a_rule_has_one_row_for_what_was_done_and_numbers_at_the_right(window: Window) -> None:
+    """Verdicts that a person calls the same are one; a column of words is none of numbers."""
+    page = pages.page("rules", window)
+    row = (
+        '<td>MPL301</td><td class="long">%s</td><td class="long">as written, with a finding</td>'
+        % pages.read_titles()["MPL301"]
+    )
+    assert page.count(row) == 1
+    assert page.split(row)[1].startswith('<td class="number">4</td>')  # three that were told, one that became no job
+    assert '<td class="long">more nodes or time than the partition or queue gives</td>' in pages.page("facts", window)
+
+
+def test_a_chart_says_what_it_shows_and_how_many(window: Window) -> None:
+    """Also to who sees it."""
+    page = pages.page("", window)
+    assert "<figcaption>Submissions with a finding, by week and by what was done</figcaption>" in page
+    assert ">9</text>" in page and "<title>2026-11-16: offered, and declined: 4</title>" in page
+
+
 def test_whether_hooks_are_heard_is_told(settings: Settings) -> None:
     """By the last end, and by the share of submissions whose job is known."""
     with closing(open_store(settings.store)) as store:
@@ -197,7 +216,7 @@ def test_figures_are_made_once_a_minute_and_nobody_waits(window: Window) -> None
     assert made == [0.0, 61.0]
 
 
-class _Socket(http.client.HTTPConnection):
+class OnSocket(http.client.HTTPConnection):
     """HTTP over a Unix socket."""
 
     def __init__(self, path: str) -> None:
@@ -244,13 +263,13 @@ def test_on_a_socket_its_mode_says_who_may(served, tmp_path: Path) -> None:  # t
     said, process = served("--socket", str(path))
     assert said == str(path) and path.stat().st_mode & 0o777 == 0o660
     for page in ("/", "/rules", "/failures", "/forecasts", "/facts", "/health"):
-        with closing(_Socket(str(path))) as asked:
+        with closing(OnSocket(str(path))) as asked:
             asked.request("GET", page)
             answer = asked.getresponse()
             text = answer.read().decode()
         assert answer.status == 200 and "<h1>" in text, page
         assert "default-src 'none'" in (answer.getheader("Content-Security-Policy") or "")
-    with closing(_Socket(str(path))) as asked:
+    with closing(OnSocket(str(path))) as asked:
         asked.request("GET", "/figures.json")
         assert json.loads(asked.getresponse().read())["failures"]["kinds"]["timeout"] == 20
         asked.request("POST", "/")

@@ -31,7 +31,7 @@ from ..install.report import audit
 from ..install.report.store import CHANGED, FAILED, facts_of
 from ..outcomes.join import DAY, MONTH
 from ..store import open_store
-from ..store.protocol import Counted, Store, StoreError
+from ..store.protocol import Store, StoreError
 from .failures import as_written, by_week, failures, refused_since
 from .shapes import Contradicted, Failures, Foretold, Health, HeldBack, Proof, Submissions, Window
 
@@ -155,7 +155,7 @@ def _submissions(source: Source, store: Store, first: str, now: datetime.datetim
     memory = facts_of(rows, first[:10])
     seen = audit.facts_of(audit.gather(source.prefix, source.since, now)) if source.prefix is not None else None
     return Submissions(
-        weeks=by_week((counted.day, _done(counted), counted.jobs) for counted in rows),
+        weeks=by_week((counted.day, what_was_done(counted.verdict, counted.code), counted.jobs) for counted in rows),
         rules=memory["rules"],
         partitions=memory["partitions"],
         users=seen["users"] if seen is not None else None,
@@ -164,11 +164,11 @@ def _submissions(source: Source, store: Store, first: str, now: datetime.datetim
     )
 
 
-def _done(counted: Counted) -> str:
+def what_was_done(verdict: str, found: str = "a rule") -> str:
     """Return what was done, in words; an offer that was not taken is among those that went as written."""
-    if counted.verdict in DONE:
-        return DONE[counted.verdict]
-    return "as written, with a finding" if counted.code else "nothing found"
+    if verdict in DONE:
+        return DONE[verdict]
+    return "as written, with a finding" if found else "nothing found"
 
 
 def _failures(store: Store, first: str) -> Failures:

@@ -9,8 +9,8 @@ from html import escape
 from maple_agents.base.page import Bar, bars, columns, document, paragraph, table
 from maple_submit_filter.rules import rules
 
-from ..install.report.store import DONE as OF_RULES
 from ..install.report.store import FAILED, RAN
+from .figures import what_was_done
 from .shapes import Failures, Foretold, Window
 
 Parts = Iterator[str]
@@ -87,12 +87,12 @@ def _submissions(window: Window) -> Parts:
         spent = ", ".join("%s %s ms" % (name, value) for name, value in figures["ms"].items())
         yield paragraph("Time to the hand-over where something was found: %s." % spent)
     yield "<h2>Too late</h2>"
-    late = [[row["host"], *("%d" % row[who] for who in ("submissions", "daemon", "helper", "files"))]
+    late = [[row["host"], *(_number(row[who]) for who in ("submissions", "daemon", "helper", "files"))]
             for row in figures["late"]]  # fmt: skip
     head = ["host", "submissions as written", "service late", "helper late", "files late"]
     yield table("Answers that were not waited for", head, late) if late else paragraph("No answer came too late.")
     yield "<h2>Partitions</h2>"
-    rows = [[row["partition"] or "(none said)", "%d" % row["jobs"], "%d" % row["repaired"], *_ends(row["ended"])]
+    rows = [[row["partition"] or "(none said)", _number(row["jobs"]), _number(row["repaired"]), *_ends(row["ended"])]
             for row in figures["partitions"]]  # fmt: skip
     yield table("Submissions with a finding", ["partition", "jobs", "changed", "ran", "failed", "other"], rows)
 
@@ -105,28 +105,39 @@ def _sums(weeks: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     return dict(sorted(sums.items(), key=lambda item: -item[1]))
 
 
+def _number(of: int) -> str:
+    return f"{of:,}"
+
+
 def _ends(ended: Mapping[str, int]) -> list[str]:
+    return [_number(of) for of in _ended(ended)]
+
+
+def _ended(ended: Mapping[str, int]) -> tuple[int, int, int]:
+    """Return how many ran, failed, and ended otherwise or not yet."""
     ran, failed = (sum(ended.get(state, 0) for state in states) for states in (RAN, FAILED))
-    return ["%d" % ran, "%d" % failed, "%d" % (sum(ended.values()) - ran - failed)]
+    return ran, failed, sum(ended.values()) - ran - failed
 
 
 def _rules(window: Window) -> Parts:
     figures, titles = window["submissions"], read_titles()
-    rows = [
-        [row["code"], titles.get(row["code"], ""), OF_RULES.get(row["done"], row["done"]), "%d" % row["jobs"],
-         *_ends(row["ended"])]
-        for row in (figures["rules"] if figures is not None else ())
-    ]  # fmt: skip
+    sums: dict[tuple[str, str], list[int]] = {}  # by rule and words: jobs and how they ended
+    for row in figures["rules"] if figures is not None else ():
+        numbers = sums.setdefault((row["code"], what_was_done(row["done"])), [0, 0, 0, 0])
+        for at, number in enumerate((row["jobs"], *_ended(row["ended"]))):
+            numbers[at] += number
+    most = sorted(sums.items(), key=lambda item: -item[1][0])
+    rows = [[code, titles.get(code, ""), done, *map(_number, numbers)] for (code, done), numbers in most]
     head = ["rule", "what is wrong", "what was done", "jobs", "ran", "failed", "other"]
-    yield table("Findings by rule", head, rows, words=True) if rows else paragraph(NOTHING)
+    yield table("Findings by rule", head, rows) if rows else paragraph(NOTHING)
     yield "<h2>Held back</h2>"
     held = [
-        [row["code"], titles.get(row["code"], ""), row["why"], "%d" % row["scripts"], "%d" % row["users"]]
+        [row["code"], titles.get(row["code"], ""), row["why"], _number(row["scripts"]), _number(row["users"])]
         for row in (window["held_back"] or ())[:MOST_HELD]
     ]
     head = ["rule", "what is wrong", "why nothing was changed", "scripts", "users"]
     yield (
-        table("Changes that were not made, in the newest scripts with a finding", head, held, words=True)
+        table("Changes that were not made, in the newest scripts with a finding", head, held)
         if held
         else paragraph("No change was held back, or no service remembers.")
     )
@@ -148,8 +159,7 @@ def _failures(window: Window) -> Parts:
     yield from _where(failures)
     yield "<h2>When</h2>"
     hours = {"%02d" % hour: {"failed": number} for hour, number in enumerate(failures["hours"])}
-    yield columns("Jobs that failed by the hour, UTC", {"failed": "bad"}, hours)
-    yield paragraph("By the hour of their end, UTC.", soft=True)
+    yield columns("Jobs that failed, by the hour of their end, UTC", {"failed": "bad"}, hours)
 
 
 def _few(parts: Mapping[str, int], named: Mapping[str, str]) -> dict[str, int]:
@@ -194,7 +204,7 @@ def _where(failures: Failures) -> Parts:
 def _of_node(row: tuple[str, Mapping[str, int]], causes: Sequence[str]) -> list[str]:
     node, numbers = row
     named = [numbers.get(cause, 0) for cause in causes]
-    return [node, *("%d" % number for number in (*named, sum(numbers.values()) - sum(named)))]
+    return [node, *(_number(number) for number in (*named, sum(numbers.values()) - sum(named)))]
 
 
 def _forecasts(window: Window) -> Parts:
@@ -210,17 +220,23 @@ def _forecasts(window: Window) -> Parts:
 
 def _shares(forecasts: Foretold) -> list[Bar]:
     shares = (
-        ("had one", forecasts["told"] / max(1, forecasts["runs"]), "bar"),
-        ("within twice", forecasts["twice"], "good"),
-        ("below bound", forecasts["held"], "good"),
-        ("ran longer", forecasts["under"], "warm"),
+        ("runs that had a forecast", forecasts["told"] / max(1, forecasts["runs"]), "bar"),
+        ("of these: took half to twice of it", forecasts["twice"], "good"),
+        ("stayed below its bound (9 of 10 should)", forecasts["held"], "good"),
+        ("took longer than the forecast", forecasts["under"], "warm"),
     )
     return [Bar(name, share, "%.0f %%" % (100 * share), look=look) for name, share, look in shares]
 
 
 def _facts(window: Window) -> Parts:
     rows = [
-        [row["code"], row["fact"] or "(the rule alone)", "%d" % row["ran"], "%d" % row["failed"], "%d" % row["users"]]
+        [
+            row["code"],
+            row["fact"] or "(the rule alone)",
+            _number(row["ran"]),
+            _number(row["failed"]),
+            _number(row["users"]),
+        ]
         for row in window["facts"] or ()
     ]
     yield "<h2>What changes came to</h2>"
@@ -234,7 +250,7 @@ def _facts(window: Window) -> Parts:
     yield "<h2>Ways of training, seen to run</h2>"
     seen = [[row["paradigm"], row["launch"], row["result"], row["on"], row["where"]] for row in window["proofs"]]
     head = ["paradigm", "launch template", "result", "on", "where"]
-    yield table("", head, seen, words=True) if seen else paragraph("None for this site: maple verify --site.")
+    yield table("", head, seen) if seen else paragraph("None for this site yet; maple verify --site runs them.")
 
 
 def _contradicted(window: Window) -> Parts:
@@ -242,7 +258,7 @@ def _contradicted(window: Window) -> Parts:
     titles = read_titles()
     yield "<h2>Went as written</h2>"
     ran = [
-        [row["code"], titles.get(row["code"], ""), "%d" % row["ran"], "%d" % row["failed"]]
+        [row["code"], titles.get(row["code"], ""), _number(row["ran"]), _number(row["failed"])]
         for row in window["as_written"] or ()
     ]
     head = ["rule", "what it found", "ran", "failed"]
@@ -253,7 +269,7 @@ def _contradicted(window: Window) -> Parts:
     )
     yield "<h2>Became no job</h2>"
     none = [
-        [row["partition"] or "(none said)", "%d" % row["submissions"], "%d" % row["unseen"]]
+        [row["partition"] or "(none said)", _number(row["submissions"]), _number(row["unseen"])]
         for row in window["refused"] or ()
     ]
     head = ["partition", "submissions", "of which nothing was found"]
@@ -273,4 +289,4 @@ def _health(window: Window) -> Parts:
     rows = (
         '<tr><td class="%s">%s</td><td>%s</td><td>%s</td><td>%s</td></tr>' % tuple(map(escape, cell)) for cell in cells
     )
-    yield '<div class="wide"><table class="words"><tbody>%s</tbody></table></div>' % "".join(rows)
+    yield '<div class="wide"><table><tbody>%s</tbody></table></div>' % "".join(rows)
