@@ -31,7 +31,7 @@ from ..bash.questions import (
     reads_apart,
     takes_input,
 )
-from ..types.text import Text, number, plain
+from ..types.text import EMPTY, Text, number
 from . import working_folder
 from .conditions import fits, negate, test
 from .expansion import arith, derive, word
@@ -40,6 +40,7 @@ from .shell_state import Layer, Shell, Variable
 from .values import COUNTED, Values
 
 MOST_ROUNDS = 8
+MOST_LINES = 512  # of a loop that does nothing but print
 
 
 class Leave(Exception):
@@ -88,13 +89,11 @@ class Compound(Values):
         """Remember `scontrol ... | sed ... > hostfile`; return whether it was one."""
         last = pipeline.commands[-1]
         target = file_written(last.redirects) if isinstance(last, (Simple, Loop)) else None
-        name = b""
-        if target is None and isinstance(last, Simple) and len(last.words) == 2 and first(last.words[0]) == b"tee":
-            name = first(last.words[1])
-        if (target is None or target.target is None) and not name:
+        tee = isinstance(last, Simple) and bool(last.words) and first(last.words[0]) == b"tee"
+        if (target is None or target.target is None) and not tee:
             return False
         bare = (
-            last._replace(redirects=(), words=last.words if not name else last.words[:1])
+            last._replace(redirects=(), words=last.words if not tee else last.words[:1])
             if isinstance(last, Simple)
             else last._replace(redirects=())
             if isinstance(last, Loop)
@@ -104,9 +103,16 @@ class Compound(Values):
         if target is not None and target.target is not None:
             path = word(shell, target.target, self.substitute)
             self.scene.write(path, shell.cwd, text, b">>" in target.op)
-        elif text is not None:
-            self.scene.write(plain(name), shell.cwd, text, False)
+        if tee and text is not None and isinstance(last, Simple):
+            self.copied_out([word(shell, each, self.substitute) for each in last.words], shell, text)
         return text is not None
+
+    def copied_out(self, argv: Sequence[Text], shell: Shell, text: Optional[Text]) -> None:
+        """Remember what `tee` writes; None: nobody knows."""
+        more = any(each.raw in (b"-a", b"--append") for each in argv[1:])
+        for each in argv[1:]:
+            if not each.raw.startswith(b"-"):
+                self.scene.write(each, shell.cwd, text, more)
 
     def and_or(self, chain: AndOr, shell: Shell, trail: Trail) -> Optional[int]:
         status = self.command(chain.commands[0], shell, trail)
@@ -132,9 +138,10 @@ class Compound(Values):
         Where these only look, it is presumed that each alternative is meant to run in this job.
         """
         meant = self.scene.presumes and not trail.maybe and bool(guards) and all(map(only_looks, guards))
-        ends = [] if always else [shell.fork()]
+        ends, before = [] if always else [shell.fork()], self.scene.files
+        files = [] if always else [before]
         for command in commands:
-            copy = shell.fork()
+            copy, self.scene.files = shell.fork(), dict(before)
             try:
                 inner = trail._replace(maybe=not meant)
                 if isinstance(command, Program):
@@ -144,7 +151,10 @@ class Compound(Values):
             except Leave as leave:
                 shell.skips = leave.loop or shell.skips
                 continue
+            finally:
+                files.append(self.scene.files)
             ends.append(copy)
+        self.scene.agree(before, files)
         if ends:
             merge(shell, ends)
 
@@ -193,16 +203,26 @@ class Compound(Values):
             shell.set(variable, shell.mix(b"loop" + variable))
             self._once(loop, shell, trail._replace(maybe=trail.maybe or loop.kind == b"for" and only_open(loop)))
             return None
-        before, here = len(self.scene.starts), working_folder.here(shell)
-        for index, value in enumerate(values[:MOST_ROUNDS]):
+        before, here, files = len(self.scene.starts), working_folder.here(shell), dict(self.scene.files)
+        most = MOST_LINES if only_prints(loop.body) else MOST_ROUNDS
+        self._begin_file(loop, shell)
+        for index, value in enumerate(values[:most]):
             shell.set(variable, value)
             if not self._round(loop, shell, trail._replace(key=trail.key + (b"round", index))):
                 return None
-        if len(values) > MOST_ROUNDS:
+        if len(values) > most:
+            self.scene.left_open(files, False)
             forget(loop.body, shell)
             working_folder.perhaps_from(shell, here)
             self._more_rounds(before)
         return None
+
+    def _begin_file(self, loop: Loop, shell: Shell, text: Optional[Text] = EMPTY) -> None:
+        """Empty the file that the loop's output goes to (`done > FILE`)."""
+        target = file_written(loop.redirects)
+        if target is not None and target.target is not None and (b">>" not in target.op or text is None):
+            path = word(shell, target.target, self.substitute)
+            self.scene.write(path, shell.cwd, text, b">>" in target.op)
 
     def _more_rounds(self, before: int) -> None:
         """Lines sent to the background in rounds that were not played may belong to any world."""
@@ -214,7 +234,7 @@ class Compound(Values):
 
         Where the round may have been left early, nothing that it may have set is known afterwards.
         """
-        goes_on, folder = True, working_folder.here(shell)
+        goes_on, folder, files = True, working_folder.here(shell), dict(self.scene.files)
         try:
             self._body(loop, shell, trail)
         except Leave as leave:
@@ -224,6 +244,7 @@ class Compound(Values):
                 raise Leave(loop=leave.loop, levels=leave.levels - 1) from None
             goes_on = leave.loop == b"continue"
         if shell.skips:
+            self.scene.left_open(files, True)
             forget(loop.body, shell)
             working_folder.perhaps_from(shell, folder)
         shell.skips = b"" if shell.skips == b"continue" else shell.skips
@@ -240,12 +261,14 @@ class Compound(Values):
             self.program(loop.body, shell, trail)
 
     def _once(self, loop: Loop, shell: Shell, trail: Trail) -> None:
-        before, folder = len(self.scene.starts), working_folder.here(shell)
+        before, folder, files = len(self.scene.starts), working_folder.here(shell), dict(self.scene.files)
         forget(loop.body, shell)
         try:  # noqa: SIM105 - contextlib takes a thirtieth of what a submission may
             self.program(loop.body, shell, trail)
         except Leave:
             pass
+        self.scene.left_open(files, True)
+        self._begin_file(loop, shell, None)
         forget(loop.body, shell)
         working_folder.perhaps_from(shell, folder)
         self._more_rounds(before)
@@ -253,7 +276,7 @@ class Compound(Values):
     def _lines_written(self, loop: Loop, shell: Shell) -> bool:
         """Follow `while read NAME` that only writes lines to a file; return whether it was one."""
         many = self.read_rounds(loop, shell, None) if loop.kind == b"while" and only_prints(loop.body) else None
-        if many is None or len(many) > 512:
+        if many is None or len(many) > MOST_LINES:
             return False
         target = file_written(loop.redirects)
         text = self.print_of(loop, shell.fork(), None) if target is not None else None

@@ -197,20 +197,25 @@ class Interpreter(Compound):
 
     def written(self, simple: Simple, argv: List[Text], shell: Shell, given: Optional[Text]) -> bool:
         """Remember `cat > file <<EOF`, `echo ... >> file` and the like; return whether that is all there was."""
-        target = file_written(simple.redirects)
+        target, name = file_written(simple.redirects), argv[0].raw.rsplit(b"/", 1)[-1]
+        if name == b"tee":
+            self.copied_out(argv, shell, given)
         if target is None or target.target is None:
             return False
         path = word(shell, target.target, self.substitute)
-        name = argv[0].raw.rsplit(b"/", 1)[-1]
         text = given if name == b"cat" and len(argv) == 1 else self.printed(argv, shell, given)
         if target.fd in (None, b"", b"1"):
             self.scene.write(path, shell.cwd, text, b">>" in target.op)
         return text is not None
 
     def rewritten(self, argv: List[Text], shell: Shell) -> bool:
-        """Follow `sed -i`, `cp` and `mv` of files that the script wrote; return whether it was one of these."""
+        """Follow `sed -i`, `rm`, `cp` and `mv` of what the script wrote; return whether it was one of these."""
         name = argv[0].raw.rsplit(b"/", 1)[-1]
         words = [text for text in argv[1:] if not text.raw.startswith(b"-")]
+        if name == b"rm":
+            for gone in words:
+                self.scene.remove(gone, shell.cwd)
+            return True
         if name in (b"cp", b"mv") and len(words) > 1:
             for source in words[:-1]:
                 text = self.scene.content(source, shell.cwd, shell.place.node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
+from typing import TYPE_CHECKING, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..site.facts import Site
 from ..types.edits import Span
@@ -12,7 +12,7 @@ from ..types.text import Text, plain
 from .shell_state import Place, Shell, Variable
 
 if TYPE_CHECKING:
-    from typing import Protocol, Sequence, Union
+    from typing import Protocol, Union
 
     from ..bash.nodes import CommandSub, ProcessSub, Simple
 
@@ -24,6 +24,9 @@ PIECES_OF_A_COMMAND = 32  # and so many that words are put together of
 START, AGENT = 8, 24  # commands that a program started in one place counts for, and one that starts ranks
 ALLOCATION, FIRST, MACHINE, OF_FILE = b"\0allocation", b"\0first", b"\0machine", b"\0file "  # in `Scene.asked`
 MOST_TASKS = 64  # played through one by one; larger steps are sampled
+
+
+Files = Mapping[bytes, Optional[Text]]
 
 
 class Agent(NamedTuple):
@@ -119,6 +122,7 @@ class Scene:
         self.read_file = read
         self.files: Dict[bytes, Optional[Text]] = {}
         self.wrote_to: Set[bytes] = set()
+        self.added_to: Set[bytes] = set()  # files that got more lines at least once
         self.starts: List[Start] = []
         self.shapes: Dict[Tuple[object, ...], Tuple[Trail, StepShape]] = {}
         self.unread: List[Tuple[int, str]] = []
@@ -217,11 +221,41 @@ class Scene:
         self.asked.add(OF_FILE + name)
         self.wrote_to.add(name)
         before = self.files.get(name)
+        if append:
+            self.added_to.add(name)
         if append and text is not None and before is not None:
             text = Text(before.pieces + text.pieces)
         elif append and name in self.files:
             text = None
         self.files[name] = text
+
+    def remove(self, path: Text, cwd: Optional[Text]) -> None:
+        """Empty a file that the script wrote, or those of a folder; where there is a pattern nobody knows which."""
+        name, star, _ = _beside(path.raw, cwd).partition(b"*")
+        name = name if star else name.rstrip(b"/")
+        for file in [file for file in self.files if file == name or file.startswith(name + (b"" if star else b"/"))]:
+            self.asked.add(OF_FILE + file)
+            self.wrote_to.add(file)
+            self.files[file] = None if star else plain(b"")
+
+    def left_open(self, before: Files, added: bool) -> None:
+        """Take for unknown what was written since *before*, by commands that may run more often than they were played.
+
+        *added*: only of files that get more lines each time.
+        """
+        for name, text in list(self.files.items()):
+            if text is not before.get(name, b"") and (not added or name in self.added_to):
+                self.wrote_to.add(name)
+                self.files[name] = None
+
+    def agree(self, before: Files, ends: Sequence[Files]) -> None:
+        """Keep what all *ends* that may follow on *before* hold of a file; one that lacks it is not in the way."""
+        self.files = dict(before)
+        for name in {name for end in ends for name in end if end[name] is not before.get(name, b"")}:
+            texts = [end[name] for end in ends if name in end]
+            alike = len({None if text is None else text.raw for text in texts}) == 1
+            self.wrote_to.add(name)
+            self.files[name] = texts[0] if alike else None
 
 
 def _beside(raw: bytes, cwd: Optional[Text]) -> bytes:
