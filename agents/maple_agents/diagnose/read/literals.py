@@ -14,6 +14,8 @@ from enum import IntEnum
 from functools import cache
 from pathlib import Path
 
+from ...request.language.vocabulary import pattern, texts
+
 Literals = Sequence[tuple[int, int, int]]
 
 
@@ -26,18 +28,7 @@ class Sort(IntEnum):
     ANCHOR = 3
 
 
-WORDS = tuple(
-    b"""error|exception|fail|fatal|kill|abort|denied|not found|no such|cannot|can't|could not|couldn't|unable|timed out|
-    timeout|time limit|refused|cancelled|canceled|signal|segfault|segmentation|oom|out of memory|warn|invalid|
-    unrecognized|unknown|undefined|not permitted|not allowed|no space|quota|reset by peer|broken pipe|unreachable|
-    no route|not supported|unsupported|not available|missing|mismatch|corrupt|exceed|core dumped|bus error|terminat|
-    exit code|exitcode|exit status|exited with|usage:|illegal|assert|preempt|requeue|must be|not enough|insufficient|
-    conflict|incompatible|too many|too few|does not exist|doesn't exist|not a valid|bad interpreter|is not set|
-    not initialized|nodefail|node_fail|not responding|went down|hang-up|hangup|sigterm|sigkill|sigabrt|sigbus|
-    sighup|deadlock|disconnect|connection closed|unexpected|please |required| nan|xid|uncorrectable|
-    not known|no module named|not compatible|not linked|violates|unbound|unavailable|[errno|retry|
-    cr, lf""".replace(b"\n    ", b"").split(b"|")
-)
+WORDS = tuple(pattern(texts("literals")["words"]).encode().split(b"|"))
 FRAMES = (b'file "', b"frame #", b"caused by", b"most recent call", b"^^^^", b"\tat ", b"~~~^")
 OPENERS = (
     b"traceback (most", b"terminate called", b"*** process received", b"root cause (first", b"fatal python error",
@@ -105,8 +96,8 @@ def automaton(literals: tuple[bytes, ...]) -> Callable[[bytes], Literals]:
 def expression(literals: tuple[bytes, ...]) -> Callable[[bytes], Literals]:
     numbers = {literal: number for number, literal in enumerate(literals)}
     ordered = sorted(literals, key=len, reverse=True)
-    pattern = re.compile(b"|".join(re.escape(literal) for literal in ordered))
-    return lambda small: [(numbers[match[0]], match.start(), match.end()) for match in pattern.finditer(small)]
+    every = re.compile(b"|".join(re.escape(literal) for literal in ordered))
+    return lambda small: [(numbers[match[0]], match.start(), match.end()) for match in every.finditer(small)]
 
 
 # What the C library and bash say, in the languages that a user's locale may choose: `sentences.txt`.

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import islice
 
+from ...request.language.vocabulary import alternatives, texts
 from .limits import USUAL
 from .templates import Screened, template
 from .units.voices import Line
@@ -21,46 +22,10 @@ _OVER = Screened(
 )
 _JOB = re.compile(r"\bjob(?:[ _-]?(?:id|number))?[\s:=#]{1,3}(\d{3,})\b|\bStepId=(\d+)|\b(\d{3,})\.[\w-]*pbs\b", re.I)
 
-_PROGRESS = Screened(
-    r"\b(?:epochs?|steps?|iter(?:ation)?s?|batch(?:es)?|global_step|update|consumed samples)\b[\"']?[\s:=#\[(/|]*\d"
-    r"|\b(?:\w+_)?loss\b[\"']?[^A-Za-z]{0,6}\d"
-    r"|\d(?:it|steps?|samples?|tok(?:en)?s?|ex(?:amples)?|img|images|batch(?:es)?)/s(?:ec)?\b|\ds/(?:it|step)\b"
-    r"|\btrial \d+ (?:finished|pruned|completed)\b|\d%\|"
-    r"|\b(?:samples|tokens|images|steps|tflops)[ /_]?(?:per[ _]|/)?(?:s|sec|second|gpu)\b\W{0,3}\d",
-    re.I,
-)
-_ALL = (
-    r"(?:training|train|job(?: \d+)?|run|script|program|everything|all(?: \w+){0,3}"
-    r"|experiment|fine-?tuning"
-    r"|pre-?training|evaluation|benchmark|tests?|study|sweep|search|workflow|pipeline|main|\[?rank \d+\]?|\[?rank\d*\]?"
-    r"|worker \d+"
-    r"|process(?:es)?)"
-)
-_MADE = r"(?:(?:final|trained|merged|fine-?tuned|best) \w+|model|weights|adapter|results?)s?"
-_ENDED = re.compile(
-    rf"\b{_ALL}(?: (?:has|have|is|was|are|were))?(?: been)?(?: all)?[ :,!-]{{1,4}}"
-    r"(?:successfully )?(?:completed?|finished|done|succeeded|ended)\b"
-    rf"|\b(?:completed|finished|done(?: with)?|end of|ended)[ :]{{1,2}}(?:the )?(?:all |model )?{_ALL}\b"
-    r"|^\W*(?:[\w.-]{1,20}: )?(?:done|finished|completed?|success|succeeded|all done|bye|goodbye|the end)"
-    r"[\s.!:)✓✅🎉]*$"
-    r"|\b(?:completed|finished|exited|ended|terminated) (?:successfully|normally|cleanly|OK)\b"
-    r"|\b(?:completed|finished|done)(?: with| after)?(?: all)? \d+ (?:epochs|steps|iterations|updates)\b"
-    r"|\b\d+ (?:epochs|steps|iterations|updates) (?:completed|finished|done)\b|\bWorkerState\.SUCCEEDED\b"
-    r"|\bsuccessfully (?:completed|finished|trained)\b|\btrain_runtime\b"
-    r"|`?Trainer\.fit`? stopped: `?max_\w+=\d+`? reached|\bmax_(?:epochs|steps)=\d+`? reached"
-    r"|\b(?:exit|return)(?:ed)?(?: with)?(?: exit)?[ _]?(?:code|status)[: =]+0\b|\bexit 0\b"
-    r"|\bexit (?:codes|statuses)[: =]+0(?:[ ,]+0)*\s*$"
-    r"|\b(?:job|run|script|program) (?:ends|exits|ended|exited) with 0\s*$"
-    r"|\b(?:returned|exited|status|rc|ret(?:urn)?|exit)(?: (?:code|status|with|value|of [^\s:=]+)){0,3}"
-    r"(?: ?[:=] ?| )0(?=\s*(?:$|[,;.)#=*-]+(?:\s|$)))"
-    # the scheduler's own report at the end of an output, the main row of its table, and that of a search of trials
-    r"|^\W*(?:job )?state\s*[:=] *COMPLETED\b|^\s*(?:sacct:? )?\d+(?:_\d+)?\s.*\bCOMPLETED\s+0:0\s*$|^\W*rc[ :=]+0\s*$"
-    r"|\bTrial status: \d+ TERMINATED\s*$"
-    rf"|\b{_MADE} (?:\w+ )?(?:saved|written|exported|uploaded|pushed)\b"
-    rf"|\b(?:saved|wrote|exported|uploaded|written)\b(?: \w+)? {_MADE}\b"
-    r"|\btotal (?:training |run ?|wall ?)?time\b|\btraining took\b|^=*[ \d,a-z]*\b\d+ passed\b|\bAvg bus bandwidth\b",
-    re.I,
-)
+_WORDS = texts("progress")
+_PROGRESS = Screened(alternatives(_WORDS["progress"]), re.I)
+_ALL, _MADE = "(?:%s)" % alternatives(_WORDS["all"]), "(?:%s)s?" % alternatives(_WORDS["made"])
+_ENDED = re.compile(alternatives(_WORDS["ended"]).replace("{all}", _ALL).replace("{made}", _MADE), re.I)
 _ASKED = re.compile(r"\becho \$\?\s*$")
 # That this end was meant: a program that left before its time was over, a server that waited for it.
 _PLANNED = re.compile(
@@ -68,17 +33,11 @@ _PLANNED = re.compile(
     r"|\bplanned (?:end|stop|exit|shutdown)\b|\bexiting program (?:after|at)\b",
     re.I,
 )
-_EARLY = re.compile(
-    r"\b(?:download|load|read|build|compil|install|initiali[sz]|init\b|setup|set up|set-up|preprocess"
-    r"|tokeni[sz]|mapping|copy|copied|unpack"
-    r"|warm-?up|import|start|begin|connect|will\b|going to|about to|after(?! \d)|until|when|once|before|if\b|cached?"
-    r"|resum|restor|prepar|checkpoint|generating train split)",
-    re.I,
-)
+_EARLY = re.compile(r"\b(?:%s)" % alternatives(_WORDS["early"]), re.I)
 _NOT = re.compile(
-    r"\b(?:not|n't|never|without|incomplete|unsuccessful|fail|failed|failure|error|cannot|unable|abort|killed"
-    r"|partial)"  # "run ended with 126", of `set -x`
-    r"|\b(?:with|code|status|rc)[ :=]+[1-9]\d{0,2}(?=[\s.,;)'\"]*$|[\s,;(]+(?:at|on|after)\b)",
+    r"\b(?:%s)"  # "run ended with 126", of `set -x`
+    r"|\b(?:with|code|status|rc)[ :=]+[1-9]\d{0,2}(?=[\s.,;)'\"]*$|[\s,;(]+(?:at|on|after)\b)"
+    % alternatives(_WORDS["undone"]),
     re.I,
 )
 # What a script does beside its work, and ends well whatever became of that.

@@ -28,6 +28,11 @@ def either(text: str) -> str:
     return "|".join(text.split())
 
 
+def alternatives(text: str) -> str:
+    """Return a pattern of any of the lines of *text*, which are patterns themselves, tried in their order."""
+    return "|".join(text.strip("\n").split("\n"))
+
+
 def table(text: str) -> dict[str, str]:
     """Return what each phrase means. A line of *text* is a meaning, a colon, and its phrases between commas."""
     meanings: dict[str, str] = {}
