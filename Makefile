@@ -133,6 +133,9 @@ bench-forecast: setup ## forecasts on a real history, what they take, labelled j
 bench-slips: setup ## mistakes that rules know, in the spellings people use: noticed, cured, and their harmless twins (SEED=1 EACH=2)
 	@$(BIN)/python -m tests.reality.slips $(or $(SEED),1) $(or $(EACH),2)
 
+bench-mapping: setup ## ranks on the right hardware: found and left alone, estimates against the network lab, searchers, a model (half an hour; RESUME=1 goes on)
+	@$(BIN)/python -m tests.bench.bench_mapping
+
 bench-%: setup
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc -k '$*' tests
 

@@ -11,10 +11,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from maple_agents.mapping.costs import Capacity, Exchange, Link
 
@@ -129,8 +129,11 @@ class Lab:
         return rate, max(first / 2 - small / 2 / rate, 0.0)
 
 
-def capacity(rates: Rates, node_of: Sequence[int]) -> Capacity:
-    """Return the lab's links between ranks: the loopback of a node, or the two adapters between nodes."""
+def capacity(rates: Rates, node_of: Sequence[int], slow: Sequence[int] = ()) -> Capacity:
+    """Return the lab's links between ranks: the loopback of a node, or the two adapters between nodes.
+
+    *slow*: nodes whose adapter has half the rate.
+    """
 
     def links(one: int, other: int) -> tuple[tuple[Link, ...], float]:
         here, there = node_of[one], node_of[other]
@@ -138,7 +141,7 @@ def capacity(rates: Rates, node_of: Sequence[int]) -> Capacity:
             return (("lo", here),), rates.inner_late
         return (("out", here), ("in", there)), rates.outer_late
 
-    return Capacity(lambda link: rates.inner if link[0] == "lo" else rates.outer, links)
+    return Capacity(lambda link: rates.inner if link[0] == "lo" else rates.outer / (1 + (link[1] in slow)), links)
 
 
 # A connection sends as fast as its port lets it, at once, as adapters of clusters do: it does not feel its way up again
@@ -148,6 +151,17 @@ _STEADY = ("net.ipv4.tcp_congestion_control=reno", "net.ipv4.tcp_slow_start_afte
 
 def _shape(megabits: float) -> tuple[str, ...]:
     return ("tbf", "rate", f"{megabits:g}mbit", "burst", "32kb", "limit", "8mb")
+
+
+Item = TypeVar("Item")
+
+
+def tracked(items: Sequence[Item], words: str) -> Iterable[Item]:
+    """Return the items; on a terminal it is shown how many of them are done, and how long the others may take."""
+    from rich.console import Console  # which the environment of other searchers does not have
+    from rich.progress import track
+
+    return track(items, words, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
 
 
 def run(*words: str) -> None:

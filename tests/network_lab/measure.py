@@ -7,19 +7,22 @@ correlation, the median error, and what the checker's cure gains.
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import random
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from maple_agents.mapping import costs, groups, steps
 from maple_agents.mapping.costs import Exchange
 from maple_agents.mapping.groups import Mesh
 
-from .lab import KIB, Lab, Rates, capacity
+from .lab import KIB, Lab, Rates, capacity, tracked
 
+KEPT = Path(__file__).parents[1] / "cases" / "mapping" / "lab-placements.json"
 SEED = 23
 NODES, EACH = 4, 2
 
@@ -105,22 +108,22 @@ def naive(mix: Mix, seats: Sequence[int], rates: Rates) -> float:
     return total
 
 
-def main(repeats: int) -> None:
-    """Measure, and print the table."""
-    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; seed {SEED}; medians of {repeats}")
-    print("rank correlation and median error of estimates: by steps, by steps with rounds merged (what findings use),")
-    print("by groups, and a naive one")
+def report(repeats: int) -> Iterator[str]:
+    """Measure all placements and keep them; yield the lines of the table."""
+    yield f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; seed {SEED}; medians of {repeats}"
+    yield "rank correlation and median error of estimates: by steps, as findings and tuning have it (rounds merged,"
+    yield "fewer pieces), by groups, and a naive one"
     with Lab(NODES, EACH) as lab:
         rates = lab.calibrated()
-        print(f"within a node {rates.inner / 1e6:.1f} MB/s, {rates.inner_late * 1e3:.2f} ms; "
-              f"between nodes {rates.outer / 1e6:.2f} MB/s, {rates.outer_late * 1e3:.2f} ms")  # fmt: skip
-        everything: list[Row] = []
-        for mix in MIXES:
-            rows = [_row(lab, mix, seats, rates, repeats) for _, seats in placements()]
-            everything += rows
-            _print(mix.name, rows)
-        _print("all", everything)
-        cure(lab, MIXES[0])
+        yield (f"within a node {rates.inner / 1e6:.1f} MB/s, {rates.inner_late * 1e3:.2f} ms; "
+               f"between nodes {rates.outer / 1e6:.2f} MB/s, {rates.outer_late * 1e3:.2f} ms")  # fmt: skip
+        taken: dict[str, list[float]] = {}
+        for mix, seats in tracked([(mix, seats) for mix in MIXES for _, seats in placements()], "placements"):
+            made = programs(mix)
+            taken.setdefault(mix.name, []).append(statistics.median(lab.seconds(made, seats) for _ in range(repeats)))
+        keep(rates, taken)
+        yield from table(rates, taken)
+        yield cure(lab, MIXES[0])
 
 
 class Row(NamedTuple):
@@ -128,38 +131,70 @@ class Row(NamedTuple):
 
     taken: float
     steps: float
-    merged: float
+    told: float
     groups: float
     naive: float
 
 
-def _row(lab: Lab, mix: Mix, seats: tuple[int, ...], rates: Rates, repeats: int) -> Row:
-    """Return a placement; of the repeats the median counts."""
+def table(rates: Rates, taken: dict[str, list[float]]) -> Iterator[str]:
+    """Yield a line for each mix, and one for all: estimates against the seconds that were measured."""
+    everything: list[Row] = []
+    for mix in MIXES:
+        each = rows(mix, rates, taken[mix.name])
+        everything += each
+        yield _line(mix.name, each)
+    yield _line("all", everything)
+
+
+def rows(mix: Mix, rates: Rates, taken: Sequence[float]) -> list[Row]:
+    """Return the rows of a mix. *taken*: the seconds of each placement."""
+    return [_row(mix, seats, rates, real) for (_, seats), real in zip(placements(), taken, strict=True)]
+
+
+def _row(mix: Mix, seats: tuple[int, ...], rates: Rates, taken: float) -> Row:
     made, links = programs(mix), capacity(rates, [seat // EACH for seat in seats])
-    taken = statistics.median(lab.seconds(made, seats) for _ in range(repeats))
-    shortened = steps.seconds(steps.merged(made), links)
-    return Row(taken, steps.seconds(made, links), shortened, costs.seconds(made, links), naive(mix, seats, rates))
+    told = steps.estimate(made, links)
+    return Row(taken, steps.seconds(made, links), told, costs.seconds(made, links), naive(mix, seats, rates))
 
 
-def _print(name: str, rows: Sequence[Row]) -> None:
+def agreement(rows: Sequence[Row], estimate: str) -> tuple[float, float]:
+    """Return the rank correlation of an estimate with what was measured, and its median error."""
+    taken, said = [row.taken for row in rows], [float(getattr(row, estimate)) for row in rows]
+    return spearman(taken, said), statistics.median(abs(one - real) / real for one, real in zip(said, taken))
+
+
+def _line(name: str, rows: Sequence[Row]) -> str:
     taken = [row.taken for row in rows]
-    print(f"{name:9}{len(rows):3} placements, {min(taken):.2f} to {max(taken):.2f} s:", end="")
-    for column in ("steps", "merged", "groups", "naive"):
-        said = [float(getattr(row, column)) for row in rows]
-        error = statistics.median(abs(one - real) / real for one, real in zip(said, taken))
-        print(f"  {column} {spearman(taken, said):.2f}, {error:.0%}", end="")
-    print()
+    said = [
+        "  %s %.2f, %.0f%%" % (estimate, correlation, 100 * error)
+        for estimate in Row._fields[1:]
+        for correlation, error in [agreement(rows, estimate)]
+    ]
+    return f"{name:9}{len(rows):3} placements, {min(taken):.2f} to {max(taken):.2f} s:" + "".join(said)
 
 
-def cure(lab: Lab, mix: Mix) -> None:
-    """Print what blocks gain over ranks dealt in turn: five of each, one after the other."""
+def keep(rates: Rates, taken: dict[str, list[float]]) -> None:
+    """Keep what was measured, with the lab's rates."""
+    rounded = {name: [round(seconds, 4) for seconds in each] for name, each in taken.items()}
+    KEPT.write_text(json.dumps({"rates": [float(f"{rate:.4g}") for rate in rates], "taken": rounded}) + "\n")
+
+
+def kept() -> tuple[Rates, dict[str, list[float]]]:
+    """Return what was measured last, in the order of `placements`, by mix."""
+    said = json.loads(KEPT.read_text())
+    return Rates(*said["rates"]), said["taken"]
+
+
+def cure(lab: Lab, mix: Mix) -> str:
+    """Return what blocks gain over ranks dealt in turn: five of each, one after the other."""
     made, named = programs(mix), dict(placements())
     wrong, right = ([lab.seconds(made, named[name]) for _ in range(5)] for name in ("cyclic", "block"))
     shown = ", ".join(f"{bad:.2f}/{good:.2f}" for bad, good in zip(wrong, right))
     gain = statistics.median(wrong) / statistics.median(right)
-    print(f"cure, two tensor and four data parallel: {gain:.2f} times (cyclic/block s: {shown}); "
-          f"load {os.getloadavg()[0]:.1f}")  # fmt: skip
+    return (f"cure, two tensor and four data parallel: {gain:.2f} times (cyclic/block s: {shown}); "
+            f"load {os.getloadavg()[0]:.1f}")  # fmt: skip
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if sys.argv[1:] else 3)
+    for line in report(int(sys.argv[1]) if sys.argv[1:] else 3):
+        print(line, flush=True)

@@ -16,17 +16,23 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy
+from maple_agents.mapping import steps
 
 from tests.agents.mapping import search
-from tests.network_lab.lab import Lab
-from tests.network_lab.rank_programs import PROGRAMS, Grid, expected, grids
+from tests.network_lab.lab import Lab, Rates, capacity, tracked
+from tests.network_lab.measure import spearman
+from tests.network_lab.rank_programs import PROGRAMS, Grid, exchanged, expected, grids
 from tests.network_lab.recorded_times import EACH, NODES, Point, Table, keep, key, seats
 
 SEAT = Path(__file__).with_name("rank_seat.py")
 PASSES = 3
+UNDER_WAY = search.ROOT / "build" / "bench-mapping" / "passes.json"
+SLOW = (NODES - 1,)
+RATES = Rates(30e6, 0.0, 5.6e6, 0.0)  # as the lab finds its own, and no delays
 
 
 def timed(lab: Lab, name: str, grid: Grid, seat_of: Sequence[int]) -> float:
@@ -49,17 +55,24 @@ def timed(lab: Lab, name: str, grid: Grid, seat_of: Sequence[int]) -> float:
 
 
 def measured(lab: Lab) -> dict[str, Table]:
-    """Return the times of all points of all programs, timed in an order that tells nothing."""
-    tables = {name: Table(grids(name, NODES * EACH), {}) for name in PROGRAMS}
+    """Return the times of all points of all programs, timed in an order that tells nothing.
+
+    Passes that are done are kept, so that a run that was broken off goes on behind them.
+    """
+    tables = {name: Table(grids(name, NODES * EACH), {}, name) for name in PROGRAMS}
     points = [(name, point) for name, table in tables.items() for point in table.points()]
-    times: dict[tuple[str, Point], list[float]] = {each: [] for each in points}
-    for turn in range(PASSES):
+    done: list[dict[str, float]] = json.loads(UNDER_WAY.read_text()) if UNDER_WAY.exists() else []
+    for turn in range(len(done), PASSES):
         random.Random(turn).shuffle(points)
-        for name, (order, way, nodes) in points:
-            taken = timed(lab, name, tables[name].orders[order], seats(way, nodes))
-            times[name, (order, way, nodes)].append(taken)
-    for (name, point), each in times.items():
-        tables[name].times[key(point)] = statistics.median(each)
+        done.append({
+            f"{name} {key(point)}": timed(lab, name, tables[name].orders[point[0]], seats(*point[1:]))
+            for name, point in tracked(points, f"programs, pass {turn + 1} of {PASSES}")
+        })  # fmt: skip
+        UNDER_WAY.parent.mkdir(parents=True, exist_ok=True)
+        UNDER_WAY.write_text(json.dumps(done))
+    UNDER_WAY.unlink()
+    for name, point in points:
+        tables[name].times[key(point)] = statistics.median(each[f"{name} {key(point)}"] for each in done)
     return tables
 
 
@@ -76,6 +89,12 @@ def spread(table: Table) -> float:
     )
 
 
+def followed(table: Table) -> float:
+    """Return the rank correlation of a program's times with the estimate by steps."""
+    estimates = estimated(table.program)
+    return spearman([table.times[point] for point in estimates], list(estimates.values()))
+
+
 def as_written(table: Table, seed: int, most: int) -> Iterator[float]:
     """Yield the time of the most even grid in blocks, nodes as given."""
     evenest = min(range(len(table.orders)), key=lambda order: sum(table.orders[order]))
@@ -90,25 +109,29 @@ def enumeration(table: Table, seed: int, most: int) -> Iterator[float]:
 
 
 def tuned(table: Table, seed: int, most: int) -> Iterator[float]:
-    """Yield what `maple map tune` would try: grids and ways with nodes as given, then nodes that change places."""
-    chance = random.Random(seed)
-    first = [point for point in table.points() if point[2] == tuple(range(NODES))]
-    chance.shuffle(first)
-    yield from (table.seconds(*point) for point in first)
-    best = min(first, key=lambda point: table.seconds(*point))
-    for _ in range(most - len(first)):
-        nodes = list(best[2])
-        one, other = chance.sample(range(NODES), 2)
-        nodes[one], nodes[other] = nodes[other], nodes[one]
-        new = (best[0], best[1], tuple(nodes))
-        yield table.seconds(*new)
-        best = min(best, new, key=lambda point: table.seconds(*point))
+    """Yield all points as `maple map tune` has them: those that the estimate by steps takes for the best come first."""
+    points, estimates = table.points(), estimated(table.program)
+    random.Random(seed).shuffle(points)  # of alike ones, any is first
+    for point in sorted(points, key=lambda point: round(estimates[key(point)], 6)):
+        yield table.seconds(*point)
+
+
+@cache
+def estimated(program: str) -> dict[str, float]:
+    """Return the estimate by steps of each point of a program: its messages over the links of the lab."""
+    table = Table(grids(program, NODES * EACH), {})
+    sent = [exchanged(program, grid) for grid in table.orders]
+    said = {}
+    for point in table.points():
+        nodes = [seat // EACH for seat in seats(point[1], point[2])]
+        said[key(point)] = steps.played(sent[point[0]], capacity(RATES, nodes, SLOW), steps.FEW)
+    return said
 
 
 SEARCHERS: dict[str, Callable[[Table, int, int], Iterator[float]]] = {
     "as written": as_written,
     "enumeration": enumeration,
-    "as maple map tune": tuned,
+    "best estimate first": tuned,
     "hill climbing": search.climbing,  # type: ignore[dict-item]
     "Nevergrad": search.nevergrad,  # type: ignore[dict-item]
     "OpenTuner": search.opentuner,  # type: ignore[dict-item]
@@ -140,13 +163,13 @@ def rows(name: str, table: Table, again: Callable[[Point], float]) -> Iterator[s
         yield f"| {name} | {searcher} | {times} | {1000 * again(found):.0f} ({where}) |"
 
 
-def main() -> None:
-    """Measure all programs, and print the table."""
+def report() -> Iterator[str]:
+    """Measure all programs, and yield the lines of the table."""
     from tests.agents.mapping import proposers  # which the environment of the others cannot load
 
-    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; eight ranks, the last node at half the rate")
-    print("| Program | Searcher | 10 | 100 | 1,000 | its best, timed five times more |\n|---|---|---|---|---|---|")
-    with Lab(NODES, EACH, SEAT, slow=(NODES - 1,)) as lab:
+    yield f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; eight ranks, the last node at half the rate"
+    yield "| Program | Searcher | 10 | 100 | 1,000 | its best, timed five times more |\n|---|---|---|---|---|---|"
+    with Lab(NODES, EACH, SEAT, slow=SLOW) as lab:
         tables = measured(lab)
         keep(tables, os.getloadavg()[0])
         for name, table in tables.items():
@@ -155,14 +178,12 @@ def main() -> None:
                 grid, seat_of = table.orders[point[0]], seats(point[1], point[2])
                 return statistics.median(timed(lab, name, grid, seat_of) for _ in range(5))
 
-            for line in (*rows(name, table, again), *proposers.rows(name)):
-                print(line, flush=True)
+            yield from rows(name, table, again)
+            yield from proposers.rows(name)
             fastest, slowest = min(table.times.values()), max(table.times.values())
-            print(
-                f"{name}: {len(table.times)} mappings in {fastest:.3f} to {slowest:.3f} s, every result that of NumPy;"
-            )
-            print(f"mappings that are alike differ by {spread(table):.0%}")
-    print(f"load {os.getloadavg()[0]:.1f}")
+            yield f"{name}: {len(table.times)} mappings in {fastest:.3f} to {slowest:.3f} s, each result that of NumPy;"
+            yield f"alike ones differ by {spread(table):.0%}; rank correlation with the estimate {followed(table):.2f}"
+    yield f"load {os.getloadavg()[0]:.1f}"
 
 
 if __name__ == "__main__":
@@ -171,4 +192,5 @@ if __name__ == "__main__":
         given, searcher = Table([tuple(order) for order in orders], times), SEARCHERS[sys.argv[1]]
         print(json.dumps([list(searcher(given, seed, search.AFTER[-1])) for seed in range(search.SEEDS)]))
     else:
-        main()
+        for line in report():
+            print(line, flush=True)

@@ -17,6 +17,7 @@ import numpy
 Array = numpy.ndarray[Any, numpy.dtype[numpy.float64]]
 Grid = tuple[int, ...]
 Part = tuple[slice, slice]
+Step = tuple[tuple[tuple[int, float], ...], tuple[int, ...]]  # bytes for others, and from whom is heard
 SIZE = 240
 WIDE, FIELDS, STEPS = 48, 320, 4  # of the stencil: long messages, so that the network decides and not the processors
 
@@ -28,6 +29,25 @@ class Peers(Protocol):
 
     def move(self, out: dict[int, Array], into: dict[int, tuple[int, ...]]) -> dict[int, Array]:
         """Send arrays to ranks and hear arrays of these shapes from others, all at once."""
+
+
+class Alone:
+    """No others: what a rank sends and hears is written down, and what it hears is nought."""
+
+    def __init__(self, rank: int) -> None:
+        self.rank, self.steps = rank, list[Step]()
+
+    def move(self, out: dict[int, Array], into: dict[int, tuple[int, ...]]) -> dict[int, Array]:
+        self.steps.append((tuple((other, float(array.nbytes)) for other, array in out.items()), tuple(into)))
+        return {other: numpy.zeros(shape) for other, shape in into.items()}
+
+
+def exchanged(name: str, grid: Grid) -> list[list[Step]]:
+    """Return what each rank of a program sends and hears, step by step, which no numbers change."""
+    ranks = [Alone(rank) for rank in range(int(numpy.prod(grid)))]
+    for alone in ranks:
+        PROGRAMS[name](alone, grid)
+    return [alone.steps for alone in ranks]
 
 
 @cache

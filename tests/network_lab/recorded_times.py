@@ -21,7 +21,8 @@ Point = tuple[int, str, tuple[int, ...]]
 class Table:
     """The seconds of every point of a program's space, as the searchers ask for them."""
 
-    def __init__(self, orders: Sequence[Grid], times: dict[str, float]) -> None:
+    def __init__(self, orders: Sequence[Grid], times: dict[str, float], program: str = "") -> None:
+        self.program = program
         self.orders, self.ways, self.leaves, self.times = list(orders), dict(WAYS), "abcd", times
 
     def seconds(self, order: int, way: str, nodes: Sequence[int]) -> float:
@@ -53,7 +54,7 @@ def seats(way: str, nodes: Sequence[int]) -> list[int]:
 def recorded() -> dict[str, Table]:
     """Return the times that are kept, by program."""
     programs = json.loads(KEPT.read_text())["programs"]
-    return {name: Table([tuple(grid) for grid in one["orders"]], one["times"]) for name, one in programs.items()}
+    return {name: Table([tuple(grid) for grid in one["orders"]], one["times"], name) for name, one in programs.items()}
 
 
 def keep(tables: dict[str, Table], load: float) -> None:

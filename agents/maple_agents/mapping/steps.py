@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
 from . import costs
 from .costs import Capacity, Exchange, Link
@@ -19,8 +18,7 @@ from .costs import Capacity, Exchange, Link
 Edge = tuple[int, int]
 Step = tuple[tuple[tuple[int, float], ...], tuple[int, ...]]  # what is sent to whom, and from whom is heard
 Said = tuple[Sequence[Sequence[Exchange]], Capacity]  # what each rank exchanges, over which links
-MOST = 20_000  # messages
-_PIECES, _AHEAD = 16, 8  # of a message; how many of them a sender puts into its port's queue before the first is out
+_PIECES = 16  # of a message; a sender puts half of them into its port's queue before the first is out
 
 
 def messages(programs: Sequence[Sequence[Exchange]]) -> int:
@@ -28,16 +26,23 @@ def messages(programs: Sequence[Sequence[Exchange]]) -> int:
     return sum(2 * (len(exchange.members) - 1) * exchange.rounds for program in programs for exchange in program)
 
 
-def seconds(programs: Sequence[Sequence[Exchange]], capacity: Capacity) -> float:
+def seconds(programs: Sequence[Sequence[Exchange]], capacity: Capacity, pieces: int = _PIECES) -> float:
     """Return when the last rank is done, as `costs.seconds` has it; raises `ValueError` where ranks wait for ever."""
-    world = _World(programs, capacity)
-    while not world.done():
+    return played([_steps(rank, program) for rank, program in enumerate(programs)], capacity, pieces)
+
+
+def played(ranks: Sequence[Iterable[Step]], capacity: Capacity, pieces: int = _PIECES) -> float:
+    """Return the same for ranks of any program, each with what it sends and hears, step by step."""
+    world = _World(ranks, capacity, pieces)
+    while world.coming:
         world.go_on()
-    return world.now
+    if any(world.waits) or any(world.left):
+        raise ValueError("ranks wait for each other for ever")
+    return world.end
 
 
-TOLD = 1_500  # messages of an estimate that somebody waits for
-_ROUNDS = 2
+TOLD = 3_000  # messages of an estimate that somebody waits for: some hundredths of a second
+_ROUNDS, FEW = 2, 4  # of each exchange then, and pieces of each message: they follow the lab as well as all of them do
 
 
 def merged(programs: Sequence[Sequence[Exchange]]) -> list[list[Exchange]]:
@@ -52,112 +57,137 @@ def merged(programs: Sequence[Sequence[Exchange]]) -> list[list[Exchange]]:
     return made
 
 
+def estimate(programs: Sequence[Sequence[Exchange]], capacity: Capacity, most: int = TOLD) -> float:
+    """Return how long all take in seconds, by steps where there are no more messages than *most*, else by groups.
+
+    Which it is depends on the sizes of groups alone, so that all orders of the same axes are estimated alike.
+    """
+    short = merged(programs)
+    return seconds(short, capacity, FEW) if messages(short) <= most else costs.seconds(programs, capacity)
+
+
 def ratio(here: Said, there: Said) -> float | None:
-    """Return how long this one takes in times of the other, by steps where these are few, else by groups."""
-    both = [(merged(programs), programs, capacity) for programs, capacity in (here, there)]
-    few = max(messages(short) for short, _, _ in both) <= TOLD
-    this, other = (
-        seconds(short, capacity) if few else costs.seconds(programs, capacity) for short, programs, capacity in both
-    )
+    """Return how long this one takes in times of the other, both by steps or both by groups."""
+    most = TOLD if max(messages(merged(programs)) for programs, _ in (here, there)) <= TOLD else 0
+    this, other = (estimate(*said, most) for said in (here, there))
     return this / other if this and other else None
 
 
-class _Piece(NamedTuple):
-    """A part of a message on its way. *on*: how many links are behind it; *until*: when the one before lets it go."""
+class _Port:
+    """A link: the bytes a second that it lets through, whether a piece is in it, and those that wait for it in turn."""
 
-    edge: Edge
-    size: float
-    last: bool
-    on: int = 0
-    until: float = 0.0
+    __slots__ = ("busy", "rate", "waiting")
+
+    def __init__(self, rate: float) -> None:
+        self.rate, self.busy, self.waiting = rate, False, deque[_Piece]()
+
+
+class _Way:
+    """From one rank to another: its ports, and what is not yet sent, how much is sent ahead, and how much heard."""
+
+    __slots__ = ("ahead", "heard", "late", "ports", "source", "target", "unsent")
+
+    def __init__(self, source: int, target: int, ports: Sequence[_Port], late: float) -> None:
+        self.source, self.target, self.ports, self.late = source, target, ports, late
+        self.unsent, self.ahead, self.heard = deque[_Piece](), 0, 0
+
+
+class _Piece:
+    """A part of a message. *on*: how many ports are behind it; *until*: when the one before lets it go."""
+
+    __slots__ = ("last", "on", "size", "until", "way")
+
+    def __init__(self, way: _Way, size: float, last: bool) -> None:
+        self.way, self.size, self.last, self.on, self.until = way, size, last, 0, 0.0
 
 
 class _World:
-    """Ranks at their steps, and the pieces of messages that wait before each link, in the order they came."""
+    """Ranks at their steps, and the pieces of messages that wait before each port, in the order they came."""
 
-    def __init__(self, programs: Sequence[Sequence[Exchange]], capacity: Capacity) -> None:
-        self.capacity, self.now, self.events = capacity, 0.0, 0
-        self.left = [deque(_steps(rank, program)) for rank, program in enumerate(programs)]
-        self.waits: list[dict[int, int]] = [{} for _ in programs]  # from whom, and how many messages are still to come
-        self.heard: dict[Edge, int] = {}
-        self.unsent: dict[Edge, deque[_Piece]] = {}
-        self.ahead: dict[Edge, int] = {}
-        self.queues: dict[Link, deque[_Piece]] = {}  # of links that are busy
-        self.coming: list[tuple[float, int, Link | None, _Piece]] = []  # a link is free again, or a piece is there
-        for rank in range(len(programs)):
+    def __init__(self, ranks: Sequence[Iterable[Step]], capacity: Capacity, pieces: int) -> None:
+        self.capacity, self.pieces, self.now, self.end, self.events = capacity, pieces, 0.0, 0.0, 0
+        self.left = [deque(steps) for steps in ranks]
+        self.waits: list[set[int]] = [set() for _ in ranks]  # from whom a message is still to come
+        self.ways: dict[Edge, _Way] = {}
+        self.ports: dict[Link, _Port] = {}
+        self.coming: list[tuple[float, int, _Port | None, _Way]] = []  # a port is free again, or a message is there
+        for rank in range(len(ranks)):
             self._begin(rank)
 
-    def done(self) -> bool:
-        """Return whether every rank has done all of its steps."""
-        return not any(self.waits) and not any(self.left)
-
     def go_on(self) -> None:
-        """Let time go by until a link is free or a piece is there, and everybody do what can be done then."""
-        if not self.coming:
-            raise ValueError("ranks wait for each other for ever")
-        self.now, _, link, piece = heapq.heappop(self.coming)
-        if link is None:
-            self.heard[piece.edge] = self.heard.get(piece.edge, 0) + 1
-            self._take(piece.edge[1])
-            self._begin(piece.edge[1])
+        """Let time go by until a port is free or a message is there, and everybody do what can be done then."""
+        self.now, _, port, way = heapq.heappop(self.coming)
+        if port is None:
+            way.heard += 1
+            self.end = self.now
+            self._take(way.target)
+            self._begin(way.target)
             return
-        if piece.on == 0:
-            self.ahead[piece.edge] -= 1
-            self._send(piece.edge)
-        waiting = self.queues[link]
-        if waiting:
-            self._serve(link, waiting.popleft())
-        else:
-            del self.queues[link]
+        if port is way.ports[0]:
+            way.ahead -= 1
+            self._send(way)
+        port.busy = False
+        if port.waiting:
+            self._serve(port, port.waiting.popleft())
+
+    def _way(self, source: int, target: int) -> _Way:
+        way = self.ways.get((source, target))
+        if way is None:
+            links, late = self.capacity.links(source, target)
+            ports = [self.ports.setdefault(link, _Port(self.capacity.of(link))) for link in links]
+            way = self.ways[source, target] = _Way(source, target, ports, late)
+        return way
 
     def _begin(self, rank: int) -> None:
         """Send what the next step sends, and wait for what it wants to hear."""
         while self.left[rank] and not self.waits[rank]:
             sent, wanted = self.left[rank].popleft()
             for other, size in sent:
-                pieces = self.unsent.setdefault((rank, other), deque())
-                pieces += [_Piece((rank, other), size / _PIECES, at == _PIECES - 1) for at in range(_PIECES)]
-                self._send((rank, other))
-            self.waits[rank] = dict.fromkeys(wanted, 1)
+                way = self._way(rank, other)
+                way.unsent += [_Piece(way, size / self.pieces, at == self.pieces - 1) for at in range(self.pieces)]
+                self._send(way)
+            self.waits[rank] = set(wanted)
             self._take(rank)
 
-    def _send(self, edge: Edge) -> None:
-        """Put pieces into the queue of the first link, as far as the sender may be ahead of it."""
-        links = self.capacity.links(*edge)[0]
-        while self.unsent[edge] and (not links or self.ahead.get(edge, 0) < _AHEAD):
-            piece = self.unsent[edge].popleft()
-            if links:
-                self.ahead[edge] = self.ahead.get(edge, 0) + 1
-            self._queue(piece)
+    def _send(self, way: _Way) -> None:
+        """Put pieces into the queue of the first port, as far as the sender may be ahead of it."""
+        most = max(self.pieces // 2, 1)
+        while way.unsent and (not way.ports or way.ahead < most):
+            way.ahead += 1
+            self._queue(way.unsent.popleft())
 
     def _queue(self, piece: _Piece) -> None:
-        """Let a piece wait before its next link; behind the last one it is there."""
-        links, late = self.capacity.links(*piece.edge)
-        if piece.on == len(links):
+        """Let a piece wait before its next port; behind the last one it is there."""
+        way = piece.way
+        if piece.on == len(way.ports):
             if piece.last:
-                self._expect(max(piece.until, self.now) + late, None, piece)
-        elif links[piece.on] in self.queues:
-            self.queues[links[piece.on]].append(piece)
+                self._expect(max(piece.until, self.now) + way.late, None, way)
+            return
+        port = way.ports[piece.on]
+        if port.busy:
+            port.waiting.append(piece)
         else:
-            self.queues[links[piece.on]] = deque()
-            self._serve(links[piece.on], piece)
+            self._serve(port, piece)
 
-    def _serve(self, link: Link, piece: _Piece) -> None:
-        """Let a piece through a link; its first bytes are at the next one at once, its last when they are here."""
-        until = max(self.now + piece.size / self.capacity.of(link), piece.until)
-        self._expect(until, link, piece)
-        self._queue(piece._replace(on=piece.on + 1, until=until))
+    def _serve(self, port: _Port, piece: _Piece) -> None:
+        """Let a piece through a port; its first bytes are at the next one at once, its last when they are here."""
+        port.busy = True
+        until = max(self.now + piece.size / port.rate, piece.until)
+        self._expect(until, port, piece.way)
+        piece.on, piece.until = piece.on + 1, until
+        self._queue(piece)
 
-    def _expect(self, when: float, link: Link | None, piece: _Piece) -> None:
+    def _expect(self, when: float, port: _Port | None, way: _Way) -> None:
         self.events += 1
-        heapq.heappush(self.coming, (when, self.events, link, piece))
+        heapq.heappush(self.coming, (when, self.events, port, way))
 
     def _take(self, rank: int) -> None:
         """Take what has come and is waited for."""
-        for other in list(self.waits[rank]):
-            if self.heard.get((other, rank), 0):
-                self.heard[other, rank] -= 1
-                del self.waits[rank][other]
+        for other in tuple(self.waits[rank]):
+            way = self._way(other, rank)
+            if way.heard:
+                way.heard -= 1
+                self.waits[rank].discard(other)
 
 
 def _steps(rank: int, program: Sequence[Exchange]) -> Iterator[Step]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, permutations
 from typing import NamedTuple
 
-from . import costs, groups, placement
+from . import costs, groups, placement, steps
 from .costs import Capacity, Exchange, Traffic
 from .groups import Mesh
 from .language import Mapping, Mistake
@@ -21,7 +21,8 @@ from .topology import BUS, NIC, PORT, Hardware, Machine, Network
 
 _KINDS = {"allreduce": "allreduce", "p2p": "chain", "alltoall": "alltoall"}
 MOST = 512  # ranks
-SEARCHED = 300  # estimates of orders of nodes
+SEARCHED = 300  # estimates of orders of nodes, of which fewer are made where each takes long
+_MESSAGES, _WORK = 6_000, 400_000  # of an estimate by steps, and of all that are made of orders of nodes
 _GAIN = 0.01  # of the time, below which another order of nodes is not worth its list of hosts
 
 
@@ -65,7 +66,10 @@ def searched(mapping: Mapping, leaves: Sequence[str], start: Trial, hosts: Seque
 
     The same seed finds the same.
     """
-    seconds, nodes = min(islice(climbed(mapping, leaves, start, seed), SEARCHED))
+    made = costs.programs(groups.mesh(start.order, _sizes(mapping)), _flows(mapping), dict(_dealt(mapping))[start.how])
+    each = steps.messages(steps.merged(made))
+    most = min(SEARCHED, _WORK // max(each, 1)) if each <= _MESSAGES else SEARCHED
+    seconds, nodes = min(islice(climbed(mapping, leaves, start, seed), most))
     if seconds >= start.seconds * (1 - _GAIN):
         return start
     return start._replace(by="list " + ",".join(hosts[node] for node in nodes), seconds=seconds, nodes=nodes)
@@ -75,8 +79,7 @@ def climbed(
     mapping: Mapping, leaves: Sequence[str], start: Trial, seed: int
 ) -> Iterator[tuple[float, tuple[int, ...]]]:
     """Yield, after each estimate, the best so far and its order of nodes; without an end."""
-    sizes = {axis.name: axis.size for axis in mapping.mesh.axes if axis.size > 1} if mapping.mesh is not None else {}
-    mesh, placed = groups.mesh(start.order, sizes), dict(_dealt(mapping))[start.how]
+    mesh, placed = groups.mesh(start.order, _sizes(mapping)), dict(_dealt(mapping))[start.how]
     nodes = _by_leaf(leaves) if start.by == "by leaf" else list(range(len(leaves)))
     chance, best = random.Random(seed), start.seconds
     pairs = [(place, other) for place in range(len(nodes)) for other in range(place)]
@@ -97,7 +100,7 @@ def as_written(mapping: Mapping, leaves: Sequence[str] = ()) -> float:
 
 
 def _ways(mapping: Mapping, leaves: Sequence[str]) -> Iterator[Trial]:
-    sizes = {axis.name: axis.size for axis in mapping.mesh.axes if axis.size > 1} if mapping.mesh is not None else {}
+    sizes = _sizes(mapping)
     known = [tuple(name for name in order if name in sizes)
              for order in (groups.MEGATRON, groups.MEGATRON_PIPELINE_FIRST)]  # fmt: skip
     by_leaf = _by_leaf(leaves)
@@ -123,9 +126,16 @@ def _dealt(mapping: Mapping) -> Iterator[tuple[str, Placement]]:
 
 
 def _seconds(mapping: Mapping, mesh: Mesh, placed: Placement, leaves: Sequence[str]) -> float:
-    flows = [Traffic(flow.axis, flow.size, flow.rounds, _KINDS[flow.kind]) for flow in mapping.flows]
-    made: list[list[Exchange]] = costs.programs(mesh, flows, placed)
-    return costs.seconds(made, _capacity(mapping, placed, leaves))
+    made: list[list[Exchange]] = costs.programs(mesh, _flows(mapping), placed)
+    return steps.estimate(made, _capacity(mapping, placed, leaves), _MESSAGES)
+
+
+def _flows(mapping: Mapping) -> list[Traffic]:
+    return [Traffic(flow.axis, flow.size, flow.rounds, _KINDS[flow.kind]) for flow in mapping.flows]
+
+
+def _sizes(mapping: Mapping) -> dict[str, int]:
+    return {axis.name: axis.size for axis in mapping.mesh.axes if axis.size > 1} if mapping.mesh is not None else {}
 
 
 def _capacity(mapping: Mapping, placed: Placement, leaves: Sequence[str]) -> Capacity:

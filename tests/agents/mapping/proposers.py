@@ -1,8 +1,10 @@
-"""Language models as proposers on the space of the other searchers: `python -m tests.agents.mapping.proposers FOLDER`.
+"""Language models as proposers on the space of the other searchers.
 
-A model in a folder is asked through the loading code of Maple about each job, at each level, five times with the hosts
-told in another order; its transcripts are kept in `tests/cases/mapping/transcripts.json`. `table` prints what they come
-to. Times are estimates for the jobs of `search`, and recorded real times of the lab for its programs.
+`python -m tests.agents.mapping.proposers ask BY FOLDER MODEL`: a model in a folder is asked through the loading code of
+Maple about each job, at each level, five times with the hosts told in another order; its transcripts are kept in
+`tests/cases/mapping/transcripts.json`, with words for the model and for what judges them. `table` prints what they
+come to. Times are estimates for the jobs of `search`, and recorded real times of the lab for its programs. Where these
+come about otherwise than they did, `judge BY` keeps what was written and judges it anew.
 """
 
 from __future__ import annotations
@@ -111,7 +113,7 @@ def asked(model: Any, names: Sequence[str] = (), most: int = proposals.MOST) -> 
 def kept() -> tuple[str, list[Transcript]]:
     """Return the model's description and its transcripts."""
     said = json.loads(TRANSCRIPTS.read_text())
-    return said["model"], [
+    return f"{said['model']}; {said['judged']}", [
         Transcript(job, level, seed, tuple((a, b, c) for a, b, c in turns)) for job, level, seed, turns in said["rows"]
     ]
 
@@ -158,17 +160,38 @@ def scores(job: str) -> Iterator[Score]:
         yield Score(level, len(runs), valid, len(runs) - len(best), statistics.median(best) if best else None)
 
 
-def main(folder: str, about: str) -> None:
-    """Ask the model in a folder, and keep what it says. *about*: what it is, in words."""
+def judged(row: Transcript, known: dict[tuple[int, str, str], proposals.Turn]) -> Transcript:
+    """Return a transcript with what is said of its mappings today. *known*: what was judged already."""
+    job, turns = jobs(row.seed)[row.job], []
+    for mapping, kind, seconds in row.turns:
+        at = (row.seed, row.job, mapping)
+        if kind != "silent" and at not in known:
+            known[at] = proposals.heard(job, mapping, row.level)
+        turns.append((mapping, known[at].kind, known[at].seconds) if kind != "silent" else (mapping, kind, seconds))
+    return row._replace(turns=tuple(turns))
+
+
+def keep(rows: Sequence[Transcript], model: str, by: str) -> None:
+    """Keep transcripts, with what they are judged by."""
+    lines = ",\n".join(json.dumps(list(row)) for row in rows)
+    head = '{"model": %s, "judged": %s, "rows": [' % (json.dumps(model), json.dumps(by))
+    TRANSCRIPTS.write_text(f"{head}\n{lines}\n]}}\n")
+
+
+def main(what: str, by: str, folder: str = "", model: str = "") -> None:
+    """Ask the model in a folder and keep what it says; or judge what is kept anew. *by*: how, and when, in words."""
+    if what == "judge":
+        known: dict[tuple[int, str, str], proposals.Turn] = {}
+        keep([judged(row, known) for row in kept()[1]], json.loads(TRANSCRIPTS.read_text())["model"], by)
+        return
     from maple_agents.ask.models.local import LocalModel
 
     rows = []
-    for one in asked(LocalModel(folder)):
-        rows.append(list(one))
-        print(one.job, one.level, one.seed, [kind for _, kind, _ in one.turns], flush=True)
-        lines = ",\n".join(json.dumps(row) for row in rows)
-        TRANSCRIPTS.write_text('{"model": %s, "rows": [\n%s\n]}\n' % (json.dumps(about), lines))
+    for row in asked(LocalModel(folder)):
+        rows.append(row)
+        print(row.job, row.level, row.seed, [kind for _, kind, _ in row.turns], flush=True)
+        keep(rows, model, by)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(*sys.argv[1:])

@@ -96,3 +96,15 @@ def test_merged_rounds_carry_the_same_bytes_and_order_placements_alike() -> None
             for links in [capacity(rates, [seat // measure.EACH for seat in seats])]
         ]
         assert measure.spearman([one for one, _ in said], [one for _, one in said]) > 0.85, mix.name
+
+
+def test_the_estimate_that_is_told_follows_what_the_lab_measured() -> None:
+    """By steps, as findings and `maple map tune` have it; by groups, placements of one mix come out almost alike."""
+    rates, taken = measure.kept()
+    rows = {mix.name: measure.rows(mix, rates, taken[mix.name]) for mix in measure.MIXES}
+    for name, each in rows.items():
+        correlation, error = measure.agreement(each, "told")
+        assert correlation > 0.7 and error < 0.1, name
+    everything = [row for each in rows.values() for row in each]
+    assert measure.agreement(everything, "told")[0] > 0.9
+    assert measure.agreement(rows["tensor"], "told")[0] > measure.agreement(rows["tensor"], "groups")[0]

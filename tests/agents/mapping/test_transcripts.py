@@ -5,30 +5,32 @@ from __future__ import annotations
 from maple_agents.mapping import proposals
 
 from tests.agents.mapping import proposers
+from tests.agents.mapping.search import SEEDS
 from tests.network_lab.recorded_times import recorded
 
 
-def test_transcripts_are_judged_as_they_were_recorded() -> None:
-    """Each turn of each job, at its level; ten at most, and none that no rank could run is timed."""
-    known: dict[tuple[int, str, str, str], proposals.Turn] = {}
+def test_transcripts_are_judged_as_they_say() -> None:
+    """Each turn of each job; ten at most, and none that no rank could run is timed.
+
+    Where an estimate is made otherwise: `python -m tests.agents.mapping.proposers judge "judged anew on DATE by ..."`.
+    """
+    known: dict[tuple[int, str, str], proposals.Turn] = {}
     _, rows = proposers.kept()
     for row in rows:
-        job = proposers.jobs(row.seed)[row.job]
         assert 0 < len(row.turns) <= proposals.MOST
-        for mapping, kind, seconds in row.turns:
-            at = (row.seed, row.job, row.level, mapping)
-            said = known.get(at) or proposals.heard(job, mapping, row.level)
-            known[at] = said
-            assert said.kind == kind and (said.seconds is None) is (seconds is None), (row.job, mapping, said)
-            assert seconds is None or abs((said.seconds or 0.0) - seconds) < 1e-9
+        for kept, said in zip(row.turns, proposers.judged(row, known).turns, strict=True):
+            assert kept[:2] == said[:2] and (kept[2] is None) is (said[2] is None), (row.job, kept, said)
+            assert kept[2] is None or abs((said[2] or 0.0) - kept[2]) < 1e-9, (row.job, kept, said)
 
 
-def test_every_level_was_asked_about_every_job() -> None:
+def test_every_level_was_asked_about_every_job_five_times() -> None:
     """In the order of their names, as the table prints them."""
     _, rows = proposers.kept()
-    asked = {(row.job, row.level) for row in rows if row.seed == 0}
-    assert asked == {(job, level) for job in proposers.jobs(0) for level in proposals.LEVELS}
-    assert proposers.table().count("\n| ") == 1 + len(asked)
+    asked = [(row.seed, row.job, row.level) for row in rows]
+    assert set(asked) == {
+        (seed, job, level) for seed in range(SEEDS) for job in proposers.jobs(0) for level in proposals.LEVELS
+    }
+    assert len(asked) == len(set(asked)) and proposers.table().count("\n| ") == 1 + len(asked) // SEEDS
 
 
 def test_the_kept_times_have_every_mapping() -> None:
