@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from maple_submit_filter.site.facts import NodeKind, Partition, Site, kinds_with
 
-from ..base.slots import Missing, Name, Origin, Slot, Slots
+from ..base.slots import Name, Origin, Slot, Slots
 from . import counts
 from .language.vocabulary import listed, texts
 from .phrases import KIND_X
@@ -181,24 +181,26 @@ def _enough(kind: NodeKind, asked: Asked) -> bool:
 
 
 _MOST_GPUS = 8  # that a node has, as a rule; more are the job's
+GPUS_EACH = "gpus-each"  # a wish, too: of a node nobody knows what it has, so what was taken is told
 
 
 def _gpus_of_nodes(asked: Asked, site: Site) -> Asked:
-    """A bare number of GPUs beside a number of nodes is what fills whole nodes here: each node's, or the job's."""
+    """A bare number of GPUs beside a number of nodes is what fills whole nodes here: each node's, or the job's.
+
+    Where nobody knows what a node has, it is each node's, as people mean it.
+    """
     slot, nodes = asked.slots.get("gpus_total"), asked.slots.number("nodes")
     if not asked.gpus_open or slot is None or nodes is None or "gpus_per_node" in asked.slots:
         return asked
     named = asked.gpu_kinds or tuple(str(asked.slots[name].value) for name in ("gpu",) if name in asked.slots)
     whole = {kind.gpus for kind in site.kinds if kind.gpus and (not named or kind.name in named)}
     number = int(slot.value)
-    each = number in whole and number // nodes not in whole or not whole and 1 < number <= nodes
-    rest = Slots(slot for name, slot in asked.slots.items() if name != "gpus_total")
-    if not whole and nodes < number <= _MOST_GPUS and number % nodes == 0 and "ranks_per_node" not in asked.slots:
-        says = "%s on %d nodes may be all, or each node's; say which" % (slot.origin.where, nodes)
-        choices = (str(number // nodes), str(number))
-        return asked._replace(slots=rest, doubts=(*asked.doubts, Missing("gpus_per_node", says, choices)))
+    open_ = not whole and 1 < number <= _MOST_GPUS and "ranks_per_node" not in asked.slots
+    each = number in whole and number // nodes not in whole or open_ or not whole and 1 < number <= nodes
     if not each:
         return asked
+    rest = Slots(slot for name, slot in asked.slots.items() if name != "gpus_total")
     more = asked._replace(slots=rest.with_more([slot._replace(name="gpus_per_node")]))
+    more = more._replace(wishes=more.wishes | {GPUS_EACH}) if open_ and number % nodes == 0 else more
     ranks = counts.Counts(nodes, number, None, asked.slots.number("ranks_per_node"), asked.ranks)
     return more._replace(contradictions=(*more.contradictions, *counts.contradictions(ranks)))

@@ -15,6 +15,12 @@ from .language.lexemes import FAINT, GPUS, SAID, WEAK, Reading
 
 _LEADER = re.compile(r"(?m)^([ \t>*-]*[A-Za-z][\w/() -]{0,30}?)[ \t]*(\.{3,}|_{3,})[ \t]*(?=\S)")
 _ROW = re.compile(r"(?m)^([ \t]*)\|([^|\n]*)\|([^|\n]*)(?:\|[ \t]*)?$")
+_PAIRS = re.compile(r"(?m)(?:^[ \t]*[A-Za-z][\w() -]{0,30}[,;\t][ \t]*[^\s,;][^,;\t\n]*(?:\n|$)){3,}")
+_PAIR = re.compile(r"(?m)^([ \t]*[A-Za-z][\w() -]{0,30})[,;\t]")
+_HEADER = re.compile(r"(?i)\A[ \t]*\w+[,;\t][ \t]*values?[ \t]*$", re.M)
+_OPEN = re.compile(
+    r"(?<!\S)(?:-[ApqtNJ]|--(?:account|partition|qos|time|nodes|job-name))[ \t=]*<[a-z][^<>\n]{0,40}>(?!\S)"
+)  # of a command that a document shows
 _RULE = re.compile(r"(?m)^[ \t]*\|?(?:[ \t]*:?[-=]{3,}:?[ \t]*\|?)+[ \t]*$|^[ \t]*[-=_*]{4,}[ \t]*$")
 _STAMP = re.compile(r"(?m)^[ \t>]*\[?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\]?(?=[ \t]+<?@?\w[\w .-]{0,20}>?:)|"
                     r"^[ \t]*(?:\(\w+\)[ \t]*)?(?:\[[\w.@:~/ -]{1,40}\]|[\w.-]+@[\w.-]+[:\w/~. -]*|"
@@ -33,8 +39,9 @@ _HISTORY = re.compile(r"(?m)^[ \t]*\d{1,5}[ \t]{2,}(?=[a-z./])")
 
 def plain_form(text: str) -> str:
     """Return *text* with the lines of forms, tables, chats and shells as plain ones; every character stays in place."""
-    text = _ABOUT.sub(lambda word: " " * len(word.group()), text)
-    text = _MASK.sub(lambda word: " " * len(word.group()), text)
+    text = _ABOUT.sub(_blank, text)
+    text = _MASK.sub(_blank, text)
+    text = _OPEN.sub(_blank, text)
     if "/" in text:
         text = _with_commas(text)
     if "\n" not in text:
@@ -43,19 +50,24 @@ def plain_form(text: str) -> str:
     if _PATCH.search(text):
         text = _PATCHED.sub(_patched, text)
     text = _LISTED.sub(lambda line: line[1] + re.sub(r"[\[\]\"',]", " ", line[2]), text)
-    text = _COMMENTED.sub(lambda line: " " * len(line.group()), text)
-    text = _SHEBANG.sub(lambda line: " " * len(line.group()), text)
-    text = _RULE.sub(lambda rule: " " * len(rule.group()), text)
-    text = _STAMP.sub(lambda stamp: " " * len(stamp.group()), text)
+    text = _COMMENTED.sub(_blank, text)
+    text = _SHEBANG.sub(_blank, text)
+    text = _RULE.sub(_blank, text)
+    text = _STAMP.sub(_blank, text)
     for key, asks in _QUESTIONS:
         text = asks.sub(partial(_answered, key), text)
     if len(_HISTORY.findall(text)) > 1:
-        text = _HISTORY.sub(lambda number: " " * len(number.group()), text)
+        text = _HISTORY.sub(_blank, text)
     if len(_LEADER.findall(text)) > 1:
         text = _LEADER.sub(lambda line: line.group(1) + _colon(len(line.group()) - len(line.group(1))), text)
+    text = _PAIRS.sub(lambda lines: _PAIR.sub(r"\1 ", _HEADER.sub(_blank, lines[0])), text)
     if len(_ROW.findall(text)) > 1:
         text = _ROW.sub(_keyed, text)
     return text
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match.group())
 
 
 def _patched(line: re.Match[str]) -> str:

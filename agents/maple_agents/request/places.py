@@ -60,6 +60,7 @@ def read(line: Line, text: str) -> Iterator[Reading]:
     yield from _parts(line, text)
 
 
+_HOURS_OF = re.compile(r"@[A-Za-z][\w-]*(?!\.?[\w@])")  # IDRIS charges the hours of a kind of node: abc@v100
 _SEPARATES = frozenset((",", ";", "|", "(", ")", ".", "", "\n"))
 
 
@@ -92,6 +93,8 @@ def _behind(line: Line, text: str, at: int, key: str, used: bool) -> Reading | N
             )
         return None
     value, end = match.group("value"), match.end("value")
+    hours = _HOURS_OF.match(text, end) if slot == "account" else None
+    value, end = (value + hours[0], hours.end()) if hours is not None else (value, end)
     stops = value.lower() in _STOP and not (value.lower() == "gpu" and slot in ("partition", "queue"))
     if not (signed or quoted) and line.words[line.word_at(match.start("value"))].lex in _VALUES:
         return None

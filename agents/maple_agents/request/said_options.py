@@ -37,7 +37,7 @@ _SHAPES = {
     "partition": r"[\w.,-]+",
     "qos": r"[\w.-]+",
     "queue": r"[\w.@-]+",
-    "account": r"[\w][\w.-]*",
+    "account": r"[\w][\w.-]*(?:@[\w-]+)?",
     "time": r"[\d:-]*\d|(?:\d+[dhm]){1,3}",
     "walltime": r"[\d:-]*\d|(?:\d+[dhm]){1,3}",
     "constraint": r"[\w&|*()\[\].-]+",

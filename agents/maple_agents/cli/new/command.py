@@ -195,6 +195,10 @@ def _settled(
             answers = asked.slots
             open_, asked = [question._replace(default=answers.text(question.slot)) for question in put.values()], before
         else:
+            said = _picked(asked, script.missing) if isinstance(script, Lacking) else asked
+            if said is not asked:
+                asked = said
+                continue
             if not isinstance(script, Lacking) or not can_ask:
                 return asked, script
             open_ = [missing for missing in script.missing if missing.slot not in put]
@@ -203,6 +207,18 @@ def _settled(
             before, put = asked, {**put, **{missing.slot: missing for missing in open_}}
         asked = _with(asked, page.ask(open_, partial(_refusal, asked, foreign, last, hints)))
     return asked, _made(asked, foreign, last, hints)
+
+
+def _picked(asked: Wanted, missing: "Sequence[Missing]") -> Wanted:
+    """Return *asked* with the answers that its own words give, *asked* itself where they give none."""
+    from maple_agents.request.gate.picked import picked
+
+    for question in missing:
+        answer = picked(question, asked.unread) if question.slot not in asked.slots else None
+        if answer is not None:
+            slot, word = answer
+            asked = _with(asked._replace(unread=tuple(each for each in asked.unread if each is not word)), [slot])
+    return asked
 
 
 def _with(asked: Wanted, answers: "Sequence[Slot]") -> Wanted:

@@ -239,10 +239,14 @@ def _accounted(asked: Wanted) -> Wanted:
     doubts += (*accounted.total(asked.text, sizes), *accounted.of_scheduler(asked.slots, asked.cluster.site))
     doubts += tuple(accounted.no_system(asked.slots, _systems(asked.cluster)))
     doubts += tuple(accounted.other_kind(asked.slots, asked.gpu_kinds, asked.unread, asked.cluster.site))
-    asked = _without(asked, (*doubts, *accounted.other_time(asked.slots, asked.unread)))
+    others = (*accounted.other_time(asked.slots, asked.unread),
+              *accounted.other_size(asked.slots, asked.ranks, asked.unread))  # fmt: skip
+    asked = _without(asked, (*doubts, *others))
     torn = tuple(accounted.torn(asked.text, asked.slots))
     names = tuple(accounted.nameless(asked.text, asked.slots, (*asked.unread, *torn)))
-    return asked._replace(unread=_shown(asked.text, (*asked.unread, *torn, *names)))
+    open_ = {doubt.slot for doubt in asked.doubts}
+    keyed = (word for word in accounted.keyed(asked.text, asked.slots, asked.unread) if word.slot not in open_)
+    return asked._replace(unread=_shown(asked.text, (*asked.unread, *torn, *names, *keyed)))
 
 
 def held_against(asked: Wanted, script: bytes, assumed: "Sequence[Assumed]", advice: Sequence[str]) -> Wanted:

@@ -66,6 +66,9 @@ def _nodes(nodes: int, number: int, each: int) -> Sequence[int]:
     return (nodes, number // each) if number % each == 0 else (nodes,)
 
 
+_SIZE = re.compile(
+    r"(?i)(?<![\w.:-])\d{1,4}[ \tx*-]*(?:nodes?|(?:%s)|[a-z]{1,2}\d{2,4}[a-z]?(?:-\d+gb?)?)(?!\w)" % _WORDS["what"]
+)
 _LENGTH = re.compile(r"(?i)(?<![\w.:-])\d+(?:[.,]\d+)?[ -]?(?:h|hrs?|hours?|min|mins|minutes?|d|days?|weeks?)(?!\w)")
 
 
@@ -74,6 +77,14 @@ def other_time(slots: Slots, unread: Sequence[Unread]) -> Iterator[Missing]:
     lengths = [each.text for each in unread if not each.stops and _LENGTH.search(each.text)]
     if "walltime" not in slots and lengths:
         yield Missing("walltime", "%s may be of another job; say how long this one may run" % lengths[0])
+
+
+def other_size(slots: Slots, ranks: int | None, unread: Sequence[Unread]) -> Iterator[Missing]:
+    """Yield the question for the nodes where a number of GPUs or nodes is written, and not sure of which job: then one
+    node is no guess to take."""
+    sizes = [each.text for each in unread if not each.stops and _SIZE.search(each.text)]
+    if sizes and ranks is None and not {"nodes", "gpus_total"} & set(slots):
+        yield Missing("nodes", "%s may be of another job; say how many nodes" % sizes[0])
 
 
 def other_kind(slots: Slots, kinds: Sequence[str], unread: Sequence[Unread], site: Site) -> Iterator[Missing]:
@@ -150,3 +161,24 @@ def nameless(text: str, slots: Slots, known: Sequence[Unread]) -> Iterator[Unrea
         name = match["name"]
         if name.lower() not in _NO_NAME and name.lower() not in values:
             yield Unread(name)
+
+
+_KEYED = re.compile(
+    r"(?i)(?<![\w./-])(?P<key>account|acct|partition|queue|qos)[ \t]*(?:[:=]|[ \t](?:is|called|named)[ \t]+)?[ \t]*"
+    r"[\"'`«“]?(?P<name>[a-z][\w.-]*\w)(?![\w./@(-]*[/@(])"
+)
+_SLOT_OF_KEY = {"account": "account", "acct": "account", "partition": "partition", "queue": "queue", "qos": "qos"}
+_NO_PLACE = listed(texts("places")["stop"])
+
+
+def keyed(text: str, slots: Slots, known: Sequence[Unread]) -> Iterator[Unread]:
+    """Yield the word behind "account" or "partition" that no reading took for a name, where that slot is open.
+
+    It may be prose ("the queue moves fast"); a name that is not asked about would be lost.
+    """
+    had = " ".join([*(str(slot.value) for slot in slots.values()), *(unread.text for unread in known)]).lower()
+    for match in _KEYED.finditer(text):
+        name, slot = match["name"], _SLOT_OF_KEY[match["key"].lower()]
+        alike = ("partition", "queue") if slot in ("partition", "queue") else (slot,)
+        if name.lower() not in _NO_PLACE and name.lower() not in had and not any(each in slots for each in alike):
+            yield Unread(name, slot, name, stops=True)

@@ -85,6 +85,8 @@ def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lac
     kind = places.kinds_missing(spot.kinds, cluster)
     missing += [kind] if kind is not None else []
     nodes = spot.fitted.nodes
+    if "gpus_per_node" in slots:  # what a site demands of every request the script will say: one node then
+        missing = [lack for lack in missing if lack.slot != "nodes"]
     if nodes is None and not any(slot.slot == "nodes" for slot in missing):
         nodes = 1
         assumed += [Assumed("nodes", 1, "no number was given")]
@@ -192,7 +194,16 @@ def _plan(asked: Asked, spot: Spot, nodes: int, chosen: choice.Chosen, assumed: 
         chosen.model,
         kinds=spot.kinds,
     )
-    return plan._replace(advice=(*chosen.advice, *advice(plan)))
+    return plan._replace(advice=(*chosen.advice, *_each_nodes(asked, plan), *advice(plan)))
+
+
+def _each_nodes(asked: Asked, plan: Plan) -> tuple[str, ...]:
+    """Return that a bare number of GPUs was taken for each node's, where it might be all."""
+    nodes, gpus = plan.layout.nodes, plan.layout.gpus_per_node
+    if "gpus-each" not in asked.wishes:
+        return ()
+    return ("%d GPUs were taken for each of %d nodes; if they are all, say gpus_per_node=%d." % (
+        gpus, nodes, gpus // nodes),)  # fmt: skip
 
 
 def _cores_said(slots: Slots, tasks: int) -> int | None:

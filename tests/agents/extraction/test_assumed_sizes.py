@@ -1,0 +1,124 @@
+"""Sizes that the words leave open: which are taken and told, which are asked for; and words that answer a question."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agents.extraction.test_accounted import answered
+
+UNKNOWN = "ddp train.py --lr 1, %s, 2 hours, partition gpu"
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["2 nodes with 4 GPUs", "2 nodes, 4 gpus", "2 Knoten mit 4 GPUs", "2 nodos con 4 GPUs", "2 nodes met 4 GPU's",
+     "2 nœuds avec 4 GPU", "2n x 4g"],
+)  # fmt: skip
+def test_gpus_beside_nodes_are_each_nodes_where_nobody_knows_the_nodes(words, tmp_path):
+    """People mean each node's; that it might be all is told."""
+    answer = answered(UNKNOWN % words, str(tmp_path), "generic-slurm")
+    assert answer["slots"]["gpus_per_node"] == 4
+    assert answer["slots"]["nodes"] == 2
+    assert any("gpus_per_node=2" in line for line in answer["advice"])
+
+
+def test_what_each_has_need_not_be_named_again(tmp_path):
+    """GPUs, where nothing else was counted; tasks where they were."""
+    assert answered(UNKNOWN % "2 nodes with 4 each", str(tmp_path), "generic-slurm")["slots"]["gpus_per_node"] == 4
+    slots = answered(UNKNOWN % "2 nodes with 4 tasks each", str(tmp_path), "generic-slurm")["slots"]
+    assert slots["ranks_per_node"] == 4
+    assert "gpus_per_node" not in slots
+
+
+def test_gpus_that_no_node_has_are_the_jobs(tmp_path):
+    """Thirty-two are no node's; four of eight nodes are half a GPU each, so each node's, and nothing else can be."""
+    assert "gpus_per_node" not in answered(UNKNOWN % "4 nodes, 32 gpus", str(tmp_path), "generic-slurm")["slots"]
+    answer = answered(UNKNOWN % "8 nodes, 4 gpus", str(tmp_path), "generic-slurm")
+    assert answer["slots"]["gpus_per_node"] == 4
+    assert not any("gpus_per_node=" in line for line in answer["advice"])
+
+
+def test_what_a_node_has_decides_where_it_is_known(tmp_path):
+    """Nodes of four: eight beside two nodes are all, four are each node's."""
+    words = "ddp train.py --lr 1, %s, 2 hours, account bcqv-delta-gpu, gpuA100x4"
+    for said in ("2 nodes, 8 gpus", "2 nodes, 4 gpus"):
+        answer = answered(words % said, str(tmp_path))
+        assert "--gpus-per-node=4" in answer["script"]
+        assert not any("gpus_per_node=" in line for line in answer["advice"])
+
+
+@pytest.mark.parametrize("words", ["all three gpus of a node", "3 GPUs per node", "with 3 gpus on each node"])
+def test_a_site_that_demands_the_nodes_is_told_one(words, tmp_path):
+    """The script says the nodes whatever the site demands: one, where GPUs of a node are all that was said."""
+    answer = answered("ddp train.py --lr 1, %s, 2 hours" % words, str(tmp_path), "tacc-lonestar6")
+    assert "nodes" not in answer["missing"]
+
+
+@pytest.mark.parametrize(
+    "words", ["We trained with 16 A100-80GB then. Same number of GPUs", "Last year it ran on 6 nodes. As then"]
+)
+def test_a_size_of_another_job_is_no_reason_for_one_node(words, tmp_path):
+    """A number of GPUs or nodes is written: one node would not be what somebody means."""
+    said = "%s please, our nodes have 8 GPUs each, deepspeed train.py --deepspeed z3.json, 2 hours, partition dgx"
+    answer = answered(said % words, str(tmp_path), "generic-slurm")
+    assert answer["script"] is None
+    assert "nodes" in answer["missing"]
+
+
+@pytest.mark.parametrize(("words", "kind"), [("the 32GB ones", "v100-32"), ("the 32 GB model", "v100-32")])
+def test_words_that_single_out_a_choice_answer_its_question(words, kind, tmp_path):
+    """Two kinds of V100 fit; what was said beside it is true of one."""
+    said = "ddp train.py, 4 V100s (%s), GPU-shared, account cis250044p, 4 hours" % words
+    answer = answered(said, str(tmp_path), "psc-bridges2")
+    assert answer["slots"]["gpu"] == kind
+    assert "gpu" not in answer["missing"]
+
+
+def test_words_that_are_true_of_both_choices_answer_nothing(tmp_path):
+    """Both are V100."""
+    answer = answered("ddp train.py, 4 V100s, GPU-shared, account cis250044p, 4 hours", str(tmp_path), "psc-bridges2")
+    assert "gpu" in answer["missing"]
+
+
+@pytest.mark.parametrize("sign", [",", "\t", ";"])
+def test_a_table_without_bars_is_read_by_its_lines(sign, tmp_path):
+    """As a sheet is pasted: what stands before the first sign is the key."""
+    rows = [("Name", "Value"), ("project", "csc602"), ("nodes", "100"), ("ranks per node", "8"), ("launcher", "srun"),
+            ("walltime", "04:00:00"), ("script", "train_3d.py"), ("partition", "batch")]  # fmt: skip
+    slots = answered("\n".join(map(sign.join, rows)), str(tmp_path), "olcf-frontier")["slots"]
+    wanted = {"account": "csc602", "nodes": 100, "ranks_per_node": 8, "walltime": "04:00:00", "partition": "batch"}
+    assert {name: slots.get(name) for name in wanted} == wanted
+    assert "job_name" not in slots
+
+
+@pytest.mark.parametrize("option", ["-A <project>", "--account=<your_project>", "-A <PROJ>"])
+def test_an_option_that_a_document_leaves_open_says_nothing(option, tmp_path):
+    """The account stands below it."""
+    said = "qsub %s -q debug -l select=2 -l walltime=00:50:00 -l filesystems=eagle\nddp train.py\nproject: PolyFM"
+    assert answered(said % option, str(tmp_path), "alcf-polaris")["slots"]["account"] == "PolyFM"
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [("account abc mail to joe@uni.edu", "abc"), ("using account chem while the old one is full", "chem"),
+     ("qos gold whenever that works", "gold")],
+)  # fmt: skip
+def test_a_word_behind_a_key_is_never_lost(words, name, tmp_path):
+    """It may be prose; where the slot is open it is asked about."""
+    answer = answered("ddp train.py, 1 node, 4 GPUs, 2 h, partition gpu, %s" % words, str(tmp_path), "generic-slurm")
+    assert name in [*map(str, answer["slots"].values()), *(each["text"] for each in answer["unread"])]
+    assert answer["script"] is None or name in answer["script"]
+
+
+@pytest.mark.parametrize("prose", ["the queue moves fast", "the account is fine", "on a busy partition that is long"])
+def test_prose_behind_a_key_stops_nothing(prose, tmp_path):
+    """No name is there."""
+    said = "ddp train.py, 1 node, 4 GPUs, 2 h, partition gpu, account abc1; %s" % prose
+    assert answered(said, str(tmp_path), "generic-slurm")["script"]
+
+
+@pytest.mark.parametrize("words", ["account abc@a100", "Account: abc@v100.", "-A abc@h100"])
+def test_an_account_names_the_kind_of_hours(words, tmp_path):
+    """IDRIS, http://www.idris.fr/eng/jean-zay/cpu/jean-zay-cpu-doc_account-eng.html: project@v100."""
+    answer = answered("ddp train.py, 1 node, 4 GPUs, 2 h, %s" % words, str(tmp_path), "generic-slurm")
+    assert answer["slots"]["account"].startswith("abc@")
