@@ -137,13 +137,20 @@ def test_where_json_cannot_be_read_the_table_is(recorded: Recorded, answer: tupl
     assert sum("[--json]" in line for line in recorded.called()) == 1
 
 
-def test_where_nobody_answers_nothing_has_vanished(recorded: Recorded) -> None:
+@pytest.mark.parametrize(
+    "down",
+    [
+        "squeue: error: Unable to contact slurm controller (connect failure)\n",
+        "squeue: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host\n"
+        "squeue: fatal: Could not establish a configuration source\n",
+    ],
+)
+def test_where_nobody_answers_nothing_has_vanished(recorded: Recorded, down: str) -> None:
     """An error is raised as it is without JSON, and JSON stays."""
-    down = "squeue: error: Unable to contact slurm controller (connect failure)\n"
     recorded.answer("squeue", ("*", "", down, 1))
     scheduler = SlurmCommands(str(recorded.folder), as_json=True)
     for count in (1, 2):
-        with pytest.raises(SchedulerError, match="Unable to contact") as error:
+        with pytest.raises(SchedulerError, match="is slurmctld up") as error:
             scheduler.jobs(["7"])
         assert error.value.transient and sum("[--json]" in line for line in recorded.called()) == count
 

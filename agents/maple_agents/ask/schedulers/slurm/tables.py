@@ -48,7 +48,10 @@ def parsable(text: str, names: Sequence[str], separator: str) -> list[dict[str, 
 # What Slurm's commands say when they refuse: in one line, and whether the job is merely not there.
 
 _GONE = ("Invalid job id specified", "already completing or completed", "Job has already finished")
-_DOWN = ("Unable to contact", "Socket timed out", "try again", "Connection refused")
+_DOWN = (
+    "Unable to contact", "Socket timed out", "try again", "Connection refused", "No route to host",
+    "Network is unreachable", "configuration source", "DNS SRV lookup failed", "Unknown host",  # without a slurm.conf
+)  # fmt: skip
 
 
 def is_gone(text: str) -> bool:
