@@ -157,6 +157,9 @@ def fixes(case: rule_cases.RuleCase) -> list[tuple[State, State, str, tuple[Edit
     return out
 
 
+GIVEN = rb"(?m)^[ \t]*(?:for|mapfile -t|readarray -t)[ \t]+(\w+)"  # to the batch shell, by the script's own words
+
+
 @pytest.mark.parametrize("case", [*LAUNCH, *rule_cases.cases()], ids=str)
 def test_the_table_speaks_of_every_word_that_a_fix_writes(case):
     """A rule that writes a new word gives it a row, or the veto can say nothing of it."""
@@ -166,7 +169,8 @@ def test_the_table_speaks_of_every_word_that_a_fix_writes(case):
             if old.rfind(b"\n#", 0, edit.span.start) == old.rfind(b"\n", 0, edit.span.start) or not edit.new:
                 continue  # a directive
             new = edit.new.replace(old[edit.span.start : edit.span.end] or b"\0", b"")
-            assert set(re.findall(rb"\$\{?([A-Za-z_]\w*)", new)) <= set(VARIABLES) | set(before.plan.assigned)
+            own = set(before.plan.assigned) | set(re.findall(GIVEN, old[: edit.span.start]))
+            assert set(re.findall(rb"\$\{?([A-Za-z_]\w*)", new)) <= set(VARIABLES) | own
             assert set(re.findall(rb"\$\(\s*([a-z]+)|\|\s*([a-z]+)|\A([a-z]+) -", new)) <= {
                 tuple(word if at == place else b"" for at in range(3)) for word in COMMANDS for place in range(3)
             }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, Iterator, List, Optional, Tuple
 
+from ...cures.host_loops import on_its_host
 from ...cures.launch_edits import by_directive, once_a_node, placed, put
 from ...cures.option_edits import restate
 from ...launchers.rank_words import takers
@@ -27,7 +28,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   4 tasks with 4 workers each make 16 ranks for 4 GPUs; the rendezvous takes the agents that come first, all
            on one node, and the others fail. srun must be told --ntasks too: it inherits SLURM_NTASKS, which beats
            --ntasks-per-node on its line (measured, Slurm 22.05). The one task gets the CPUs of all four.
-           Where the tasks fill the GPUs of a node and the workers of one do not, Maple asks first.
+           Where the tasks fill the GPUs of a node and the workers of one do not, Maple asks first. A loop over the
+           job's hosts whose line names none of them gets --nodelist="$host".
     """
     for step in plan.steps:
         yield from _several_runners(step)
@@ -70,6 +72,10 @@ def _finding(step: Step, breach: Breach, together: int, plan: LaunchPlan, job: J
 
 def _fixes(step: Step, outer: Link, plan: LaunchPlan, job: Job, site: Site) -> Iterator[Fix]:
     why = "MPL301"
+    apart_by_host = on_its_host(step, plan, job.source, why)
+    if apart_by_host:
+        yield apart_by_host[0]
+        return
     line = once_a_node(step, outer, plan, why) if outer.name == "srun" else None
     nodes = step.nodes or plan.allocation.nodes
     if outer.name == "mpiexec" and nodes:

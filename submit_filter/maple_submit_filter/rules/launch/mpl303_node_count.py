@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Iterator, List, Optional, Tuple
 
 from ...cures.background import side_by_side
+from ...cures.host_loops import on_its_host
 from ...cures.launch_edits import change_setting, counted_hosts, put
 from ...launchers.registry import AGENTS
 from ...plan import breach_kinds
@@ -54,6 +55,9 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     if hosts:
         fix = Fix(tuple(hosts), Safety.SAFE, "count the hosts, not the lines of the node file")
         return Finding("MPL303", says, at, True, fixes=(fix,), help="each host may stand there several times")
+    apart = on_its_host(step, plan, job.source, "MPL303")
+    if apart:
+        return Finding("MPL303", says, at, True, fixes=apart, help="start each round on its own host")
     fixes = tuple(_in_turn(step, wanted, plan, job))
     if step.links[0].name in ("ssh", "pbs_tmrsh"):
         advice = "start it on every node, each in the background (&), and end with: wait"

@@ -104,7 +104,7 @@ def _idle(step: Step, plan: LaunchPlan, job: Job) -> str:
     if step.background or plan.strangers or any(_on_hosts_of_choice(link) for link in step.links):
         return ""
     fewer = step.nodes and given.nodes and step.nodes < given.nodes and step.links[0].option("nodes") is None
-    if fewer and ranks > 1 and _meets(group):
+    if fewer and ranks > 1 and _meets(group) and (group.launcher in AGENTS or _has_gpus(plan, job)):
         return "all %d ranks start on %s, but the job has %s nodes" % (ranks, counted(step.nodes, "node"), given.nodes)
     gpus = (given.nodes or 0) * (given.gpus_per_node or 0)
     if given.node_file and ranks == sum(given.node_file) < gpus and ranks > 1 and _lines_are_gpus(step, plan, job):
@@ -113,6 +113,12 @@ def _idle(step: Step, plan: LaunchPlan, job: Job) -> str:
     if _one_gpu_each(step, job) and 1 < ranks < gpus and step.nodes == given.nodes and group.launcher not in AGENTS:
         return "%d ranks of one GPU each start, but the job has %d GPUs" % (ranks, gpus)
     return ""
+
+
+def _has_gpus(plan: LaunchPlan, job: Job) -> bool:
+    """Return whether the nodes have GPUs, by what was asked for or by what all are that it may get."""
+    kinds = plan.allocation.node_kinds
+    return any(asked(job, name) for name in _SAYS_SO) or bool(kinds) and all(kind.gpus for kind in kinds)
 
 
 def _on_hosts_of_choice(link: Link) -> bool:

@@ -8,7 +8,7 @@ from typing import Iterator, List, Optional, Tuple
 from ...cures.launch_edits import change
 from ...cures.option_edits import restate
 from ...launchers.mpi.layout import FILES, LISTS, per_node, total
-from ...play.program_owner import unaware
+from ...play.program_owner import likely, unaware
 from ...request.scheduler_words import is_pbs
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
@@ -19,6 +19,7 @@ from .. import rule
 
 _MORE = re.compile(rb"(?i)oversubscribe|OMPI_MCA_rmaps|PRTE_MCA_rmaps|I_MPI_JOB_RESPECT|--map-by\b.*:PE=|--host\b")
 _MODULE = re.compile(rb"(?m)^[^#\n]*\b(?:module|ml)\b[^\n]*\b(?:openmpi|mpich|impi|intel-mpi|hpcx)")
+_ROUND = ("hydra", "intelmpi")
 _SELECT = re.compile(rb"(?m)^#PBS[ \t]+-l[ \t]*select=(\d{1,5})(:[^\s+]*)?(?=\s|$)")
 
 
@@ -97,11 +98,11 @@ def _lines(job: Job) -> Optional[int]:
 
 
 def _is_given_all(link: Link, plan: LaunchPlan, job: Job, site: Site) -> bool:
-    """Return whether the launcher fills a node by itself: PALS on one node, and PBS where cores count as places."""
+    """Return whether the launcher fills the nodes by itself: PALS, and Hydra, which goes round the hosts once more."""
     if per_node(link)[0]:
         return False
-    name = link.argv[0].raw.decode("utf-8", "replace") if link.argv else ""
-    return site.maker(name) == "pals"
+    name = link.argv[0].raw if link.argv else b""
+    return site.maker(name.decode("utf-8", "replace")) == "pals" or likely(name, link.around, site) in _ROUND
 
 
 def _wider(link: Link, count: int, nodes: int, plan: LaunchPlan, job: Job) -> Iterator[Fix]:

@@ -25,19 +25,29 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   no message tells, and the job gets the default. For qsub a byte order mark makes the first line a command
            already, so that no directive counts. `maple check` shows the lines moved up; at submission Maple only
            reports it, for the line may be meant for another way to start the script, unless the job cannot run as it
-           is read and runs as it is written. A line that repeats what holds
-           anyway is not reported.
+           is read and runs as it is written. A line with a variable stays, for nobody expands it. One that repeats
+           what holds anyway is not reported.
     """
     late = [stray for stray in job.script.oddities if stray.kind == "late"]
     marked = job.source.startswith(MARK) and command(job) == "qsub"
     unread = [stray.span for stray in late if unheeded(job, stray.span)]
-    fix = _unmarked() if marked else _moved_up(job, unread)
+    plain = [span for span in unread if b"$" not in job.source[span.start : span.end]]
+    fix = _unmarked() if marked else _moved_up(job, plain)
     for oddity in late:
         if oddity.span in unread:
+            if oddity.span not in plain and not marked:
+                yield _of_variable(job, oddity.span)
+                continue
             says = "%s does not read this directive, because it stands after the first command" % command(job)
             yield Finding("MPL101", says, oddity.span, fixes=(fix,) if fix is not None else (),
                           help="remove the byte order mark from the first line" if marked
                           else "move the line above the first command")  # fmt: skip
+
+
+def _of_variable(job: Job, span: Span) -> Finding:
+    """No line with a variable is moved: there its name would be the value, which qsub refuses in a job's name."""
+    says = "%s does not read this directive, because it stands after the first command" % command(job)
+    return Finding("MPL101", says, span, help="pass it on the command line: a directive expands no variable")
 
 
 def _unmarked() -> Fix:

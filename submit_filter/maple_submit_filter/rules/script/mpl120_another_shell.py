@@ -26,6 +26,10 @@ _OF_CSH = (
 )
 
 
+_OWN_OF_CSH = rb"(?m)>&[ \t]*!|>[ \t]+&|^[ \t]*(?:setenv[ \t]|set[ \t]+\w+[ \t]*=|foreach[ \t]|endif\b|end[ \t]*$)"
+_EXPORT = rb"(?m)^[ \t]*(export[ \t]+(\w+)=(\"[^\"\n]*\"|'[^'\n]*'|[^\s;#\"'`(]+))[ \t]*$"
+
+
 @rule("MPL120", "commands of another shell")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """bash has no setenv, and the C shell has no export: what the script sets is not set.
@@ -36,13 +40,19 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: export MASTER_PORT=29500; #PBS -S /bin/bash
     Why:   the shell says: setenv: command not found, or export: Command not found, and goes on without it; `set NODES =
            2` makes NODES, = and 2 the arguments of the script. Where `#!` names bash all the same, OpenPBS goes by that
-           line and other systems by -S. Maple only shows the change: a function of that name may be there.
+           line and other systems by -S. Where most is the C shell's, it is the export that becomes setenv. Maple only
+           shows the change: a function of that name may be there.
     """
     shell, place = _shell(job)
     if shell in _C_SHELLS:
         match = re.search(_OF_BASH, job.source)
         if match is not None:
             word = match.group().split(b"=")[0].strip().decode("utf-8", "replace")
+            if re.search(_OWN_OF_CSH, job.source):
+                says = "%s reads the script, and has no %s" % (shell.decode(), word)
+                fixes = _setenvs(job)
+                yield Finding("MPL120", says, Span(*match.span()), fixes=fixes, help="for csh: setenv NAME value")
+                return
             says = "%s reads the script, which is written for bash: %s" % (shell.decode(), word)
             yield Finding("MPL120", says, place, fixes=_bash(job, shell), help="name bash, which reads it")
     elif job.script.is_shell and any(word in job.source for word in (b"setenv ", b"foreach ", b"set ")):
@@ -76,6 +86,15 @@ def _bash(job: Job, shell: bytes) -> Tuple[Fix, ...]:
         return (made.fix(Safety.ASK, "-S /bin/bash"),) if made is not None else ()
     end = job.source.find(b"\n")
     return (Fix((Edit(Span(0, end), b"#!/bin/bash", "MPL120"),), Safety.ASK, "#!/bin/bash"),) if end > 0 else ()
+
+
+def _setenvs(job: Job) -> Tuple[Fix, ...]:
+    """Write each export as csh does, where nothing else of bash is there."""
+    found = list(re.finditer(_EXPORT, job.source))
+    if len(found) != len(re.findall(_OF_BASH, job.source)):
+        return ()
+    edits = [Edit(Span(*one.span(1)), b"setenv " + one.group(2) + b" " + one.group(3), "MPL120") for one in found]
+    return (Fix(tuple(edits), Safety.ASK, "as csh writes it"),)
 
 
 def _in_text(source: bytes, offset: int) -> bool:
