@@ -168,7 +168,7 @@ def test_two_services_with_one_store_tell_it_once(cluster: Cluster, tmp_path: An
 
 def told_of(cluster: Cluster) -> set[str]:
     store = open_store(cluster.daemon.store, create=False)
-    found = {job for job, _, _ in store.told(0.0)}
+    found = {job for job, _, _ in store.notices(0.0)}
     store.close()
     return found
 

@@ -35,20 +35,20 @@ def told(source: bytes, site: str) -> tuple[Decision, list[Rewritten], Remainder
 def test_two_findings_of_one_rule_are_two() -> None:
     """The file systems are on offer, and of the account nobody but the user knows."""
     _, _, of = told(NO_ACCOUNT, "alcf-polaris")
-    assert [finding.code for finding in of.offered] == ["MPL201"] == [finding.code for finding in of.said]
-    assert of.said[0].asks_for == "account" and not of.cured
+    assert [finding.code for finding in of.offered] == ["MPL201"] == [finding.code for finding in of.advice]
+    assert of.advice[0].asks_for == "account" and not of.cured
 
 
 @pytest.mark.parametrize("source, site", [(NO_ACCOUNT, "alcf-polaris"), (TWO, "ncsa-delta"), (TWO, "generic-slurm")])
 def test_each_finding_stands_in_one_place(source: bytes, site: str) -> None:
     """And what is said to be cured is found no more by who reads the script again."""
     decision, ways, of = told(source, site)
-    assert sorted((*of.cured, *of.offered, *of.said), key=repr) == sorted(decision.findings, key=repr)
+    assert sorted((*of.cured, *of.offered, *of.advice), key=repr) == sorted(decision.findings, key=repr)
     assert bool(of.cured) == (decision.repaired is not None)
     asked = Submission(sites.load(site).scheduler, (b"x", b"job.sh"), source, "file", b"job.sh", b"/work", 1000, {})
     if decision.repaired is not None:
         codes = [finding.code for finding in left_by(decision.repaired, asked, sites.load(site), None)]
-        assert len(codes) == len(of.offered) + len(of.said) + len(of.new)
+        assert len(codes) == len(of.offered) + len(of.advice) + len(of.new)
     for finding in of.offered:
         counts = [
             sum(left.code == finding.code for left in left_by(way, asked, sites.load(site), None)) for way in ways

@@ -120,7 +120,7 @@ def by_grammar(text: str) -> Values:
 def by_tagger(text: str, least: float = 0.0) -> Values:
     """Return what the tagger reads, in the grammar's normal forms; by at least the margin *least*."""
     found: Values = {}
-    for said in reading.read(text).said:
+    for said in reading.read(text).taggings:
         if said.span.margin < least:
             continue
         name = "gpus" if said.span.label in GPUS else said.span.label

@@ -269,7 +269,7 @@ def _is_lost(started: Started, index: int, job: Job) -> bool:
     source, spans = job.submission.script or b"", started.step.program_spans
     span = spans[index] if 0 <= index < len(spans) else None
     written = _VARIABLE.findall(source[span.start : span.end]) if span is not None else []
-    return any(not _is_set(one or other, source, job) for one, other in written)
+    return any(not _is_set(braced or bare, source, job) for braced, bare in written)
 
 
 def _is_set(name: bytes, source: bytes, job: Job) -> bool:

@@ -215,7 +215,7 @@ class _Program:
     def _own_words(self) -> Iterator[Candidate]:
         """Yield what the program itself has in so many words; what it imports may never be called."""
         for path, source in list(self._sources.items())[:1]:
-            for each in source.said:
+            for each in source.constants:
                 if each.name == "parallelism":
                     if not self._is_parallel:
                         continue

@@ -61,7 +61,7 @@ class Source(NamedTuple):
     """What a file says. *imports*: at its top level. *local*: (dots, module) of what may lie beside it."""
 
     declared: tuple[Declared, ...] = ()
-    said: tuple[Constant, ...] = ()
+    constants: tuple[Constant, ...] = ()
     imports: tuple[Constant, ...] = ()
     local: tuple[tuple[int, str], ...] = ()
     hydra: tuple[str | None, str | None] | None = None  # config_path, config_name

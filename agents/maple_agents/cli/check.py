@@ -321,7 +321,7 @@ def _summary(asked: Answer, mode: str, of: Remainder) -> str:
         return f"{summary('findings', *counts)}; submitted as written, because the mode is {mode}"
     unread = decision.plan.unread[0][1] if decision.plan and decision.plan.unread else ""
     source = (asked.submission.script if made is None or made.script is None else made.script) or b""
-    named = [_named(finding, source) for finding in in_order((*of.said, *of.new))]
+    named = [_named(finding, source) for finding in in_order((*of.advice, *of.new))]
     gone = sum(not finding.proven for finding in of.cured)
     return summary(decision.verdict, *counts, decision.why or unread, len(of.offered), named, gone)
 

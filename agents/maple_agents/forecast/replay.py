@@ -23,7 +23,7 @@ class Played(NamedTuple):
     """A run, and what was known of its job when it was submitted."""
 
     run: Run
-    said: Forecast | NoForecast
+    answer: Forecast | NoForecast
     known: tuple[Run, ...]  # ended runs of the same user and name, the newest first
 
     @property
@@ -96,11 +96,11 @@ def coverage(played: Iterable[Played]) -> Coverage:
     held: dict[Key, list[float]] = defaultdict(list)
     wide = []
     for job in played:
-        if isinstance(job.said, Forecast) and job.said.most is not None:
+        if isinstance(job.answer, Forecast) and job.answer.most is not None:
             limit = job.run.asked.limit
-            at_limit = limit is not None and job.said.most >= limit
-            held[job.key].append(at_limit or job.run.seconds <= job.said.most)
-            wide.append(job.said.most / job.run.seconds)
+            at_limit = limit is not None and job.answer.most >= limit
+            held[job.key].append(at_limit or job.run.seconds <= job.answer.most)
+            wide.append(job.answer.most / job.run.seconds)
     every = [value for group in held.values() for value in group]
     return Coverage(_mean([_mean(group) for group in held.values()]), _mean(every), _median(wide), len(every))
 

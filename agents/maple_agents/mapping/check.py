@@ -61,7 +61,7 @@ def judged(
 def _one_by_one(plan: LaunchPlan, source: bytes, hardware: Hardware) -> list[Judged]:
     """Return lines that start ranks one after the other, where these do not go together."""
     tasks = [(step, tuple(_of_resources(step, plan, source, hardware))) for step in flaws.one_by_one(plan)]
-    return [Judged(step.line, None, None, None, found) for step, found in tasks if found]
+    return [Judged(step.line, None, None, None, findings) for step, findings in tasks if findings]
 
 
 def _as_likely(line: Judged, plan: LaunchPlan | None) -> Judged:

@@ -46,7 +46,7 @@ class Job(NamedTuple):
     step: Step
     placed: Placement
     machine: Machine
-    said: Sizes
+    sizes: Sizes
     mesh: Mesh | None
     experts: Mesh | None
     joined: bool  # direct links may go beyond a node
@@ -54,7 +54,7 @@ class Job(NamedTuple):
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong with its groups; none are known where no sizes are said."""
-        if self.mesh is not None and self.said.sizes:
+        if self.mesh is not None and self.sizes.sizes:
             yield from _of_groups(self, self.mesh)
             yield from _of_leaves(self, self.mesh)
 
@@ -64,8 +64,8 @@ class Job(NamedTuple):
             return None
         within = self.machine if machine is not None else self.machine._replace(network=Network())
         experts = self.experts if mesh is None else None
-        here = costs.of_step(self.mesh, self.placed, within, self.said.model, experts)
-        there = costs.of_step(mesh or self.mesh, other, machine or within, self.said.model, experts)
+        here = costs.of_step(self.mesh, self.placed, within, self.sizes.model, experts)
+        there = costs.of_step(mesh or self.mesh, other, machine or within, self.sizes.model, experts)
         return steps.ratio(here, there) if here and there else None
 
 
@@ -126,7 +126,7 @@ def _of_groups(job: Job, mesh: Mesh) -> Iterator[Finding]:
         if not job.joined and name == TENSOR and _is_outer(job, of):
             yield _outer(job, of, says)
             return
-        if not job.joined and (name == TENSOR or name == EXPERT and job.said.few_experts(job.placed.per_node or 0)):
+        if not job.joined and (name == TENSOR or name == EXPERT and job.sizes.few_experts(job.placed.per_node or 0)):
             yield _too_wide(job, of, says, name)
             return
     mixed = _mixed(job, mesh, best)
@@ -158,7 +158,7 @@ def _too_wide(job: Job, of: Mesh, says: str, name: str) -> Finding:
     if name == EXPERT:
         return Finding("groups", job.step.line, says, cause, f"{fits} parts stay on a node")
     pipeline = of.size(PIPELINE) * size // fits
-    other = job.said._replace(sizes={**job.said.sizes, TENSOR: fits, PIPELINE: pipeline}).dense(len(job.placed.seats))
+    other = job.sizes._replace(sizes={**job.sizes.sizes, TENSOR: fits, PIPELINE: pipeline}).dense(len(job.placed.seats))
     ratio = job.ratio(job.placed, mesh=other) if other is not None else None
     cure = f"{fits} parts stay on a node, with a pipeline of {pipeline}"
     return Finding("groups", job.step.line, says, cause, cure, ratio)
@@ -182,7 +182,7 @@ def _outer(job: Job, of: Mesh, says: str) -> Finding:
 
 def _mixed(job: Job, mesh: Mesh, best: Placement | None) -> Finding | None:
     """Return that ranks are dealt in another order than the axes count on, though no one group shows it."""
-    if best is None or job.placed.how == "block" or not job.said.framework:
+    if best is None or job.placed.how == "block" or not job.sizes.framework:
         return None
     ratio = job.ratio(best)
     if ratio is None or ratio < _NOTED:

@@ -44,15 +44,15 @@ def of_step(step: Step, plan: LaunchPlan, source: bytes, read: Reads) -> FileSiz
     configs = [text for name in _configs(step) if (text := text_of(name, step, plan, source, read)) is not None]
     layers = own + [tuple(_of_config(name.decode("utf-8", "replace"), text)) for name, text in configs]
     program = next((word for word in step.program[:3] if word.endswith(b".py")), None)
-    found = text_of(program, step, plan, source, read) if program is not None else None
-    if found is None:
+    program_file = text_of(program, step, plan, source, read) if program is not None else None
+    if program_file is None:
         return FileSizes(tuple(layers))
     declared = tuple(
         Named(OUTSIDE, each.flags[0].encode() if each.flags else each.dest.encode(), each.dest, value)
-        for each in python_source.source(found[1]).declared
+        for each in python_source.source(program_file[1]).declared
         if (value := (each.default or "").encode()).isdigit()
     )
-    return FileSizes((*layers, declared), groups.written(found[1]))
+    return FileSizes((*layers, declared), groups.written(program_file[1]))
 
 
 def _of_launcher(step: Step) -> Iterator[Named]:
@@ -108,7 +108,7 @@ def _of_config(name: str, data: bytes) -> Iterator[Named]:
 
     What stands there twice with unlike values says nothing.
     """
-    found: dict[str, set[str]] = {}
+    values_of: dict[str, set[str]] = {}
     rows = leaves(data.replace(b"\0", b"_"), name)
     parents: dict[str, list[str]] = {}
     for leaf in rows:
@@ -120,8 +120,8 @@ def _of_config(name: str, data: bytes) -> Iterator[Named]:
         like = [each for each in parents[parent] if _BESIDE.match(each)]
         if leaf.value is None or _SHORT.match(last) and len(like) < 2 and "parallel" not in parent.lower():
             continue
-        found.setdefault(last, set()).add(leaf.value)
-    for last, values in found.items():
+        values_of.setdefault(last, set()).add(leaf.value)
+    for last, values in values_of.items():
         if len(values) == 1:
             yield Named(OUTSIDE, last.encode(), last, values.pop().encode())
 

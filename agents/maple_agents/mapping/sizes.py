@@ -86,8 +86,8 @@ class Sizes(NamedTuple):
 
 def _own(axes: tuple[tuple[str, int | None], ...], world: int) -> Mesh | None:
     """Return the mesh that a program writes, None where it is not one of these ranks."""
-    said = prod(size for _, size in axes if size is not None)
-    made = Mesh(tuple(Axis(name, size if size is not None else world // said) for name, size in axes))
+    written = prod(size for _, size in axes if size is not None)
+    made = Mesh(tuple(Axis(name, size if size is not None else world // written) for name, size in axes))
     return made if made.ranks == world else None
 
 

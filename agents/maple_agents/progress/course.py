@@ -238,8 +238,8 @@ def _total(lead: Series, clear: Sequence[Reading], hints: Sequence[Total | Annou
     last = next((observation for observation in reversed(lead.lines) if observation.steps), lead.last)
     if last.scope == "run" and last.steps:
         return Total(last.steps, "printed with the step", last.place, last.text)
-    own = [total for total in lead.reading.said if total.name == "steps"] or [
-        total for reading in clear for total in reading.said if total.name == "steps"
+    own = [total for total in lead.reading.announced if total.name == "steps"] or [
+        total for reading in clear for total in reading.announced if total.name == "steps"
     ]
     if last.scope == "run" and own and not _counts_other(own[-1], last):
         return Total(own[-1].value, "told before the first step", own[-1].place, own[-1].text)
@@ -250,7 +250,7 @@ def _total(lead: Series, clear: Sequence[Reading], hints: Sequence[Total | Annou
 
 def _told(clear: Sequence[Reading], hints: Sequence[Total | Announced]) -> Total | None:
     """Return the total of a run that has told no step yet."""
-    totals = [total for reading in clear for total in reading.said if total.name == "steps"]
+    totals = [total for reading in clear for total in reading.announced if total.name == "steps"]
     if totals:
         return Total(totals[-1].value, "told before the first step", totals[-1].place, totals[-1].text)
     return next((hint for hint in hints if isinstance(hint, Total)), None)
@@ -281,7 +281,7 @@ def _epochs(last: Observation, clear: Sequence[Reading], hints: Sequence[Total |
     """Return how many epochs there are: beside the step, told before, on the lines of epochs, by the arguments."""
     if last.epochs:
         return Announced("epochs", int(last.epochs), last.place, last.text)
-    announced = [epochs for reading in clear for epochs in reading.said if epochs.name == "epochs"]
+    announced = [epochs for reading in clear for epochs in reading.announced if epochs.name == "epochs"]
     if announced:
         return announced[0]
     lines = [line for reading in clear for line in reading.observations if line.scope == "epoch" and line.epochs]
@@ -319,7 +319,7 @@ def _timed(mark: Mark, points: Sequence[Point], shift: float) -> Mark:
 
 def _steps_of_epoch(clear: Sequence[Reading], total: Total | None) -> float | None:
     """Return how many steps of the whole run an epoch has, where their number was told."""
-    epochs = [hint.value for reading in clear for hint in reading.said if hint.name == "epochs"]
+    epochs = [hint.value for reading in clear for hint in reading.announced if hint.name == "epochs"]
     return total.steps / epochs[-1] if epochs and total is not None else None
 
 

@@ -154,7 +154,7 @@ def _of_window(window: Window, lines: Lines, formats: Formats, most: int) -> lis
     for count, piece in enumerate(tails.pieces(window, formats.holds)):
         if count >= most:
             break
-        rows += lines.told(piece)
+        rows += lines.signs(piece)
     return rows
 
 

@@ -54,7 +54,7 @@ class Lines:
     def __init__(self, file: str, modified: float, formats: Formats) -> None:
         self._file, self._clock, self._formats = file, Clock(modified), formats
 
-    def told(self, piece: Piece) -> Iterator[Sign]:
+    def signs(self, piece: Piece) -> Iterator[Sign]:
         """Yield what a piece tells. One that is not closed may be torn: only what ends with its own sign counts."""
         text = piece.raw[: 4 * MOST].decode("utf-8", "replace")
         if "\x1b" in text:

@@ -171,7 +171,7 @@ def _main(bare: Sequence[Observation], lines: Sequence[Observation], reading: Re
     A total that was told in words is it. Else the one within which others came and went; else the last that was not
     done when another began; else the last.
     """
-    totals = {total.value for total in reading.said if total.name == "steps"}
+    totals = {total.value for total in reading.announced if total.name == "steps"}
     known = [bar.steps for bar in bare if bar.steps in totals]
     if known:
         return known[-1]
@@ -235,14 +235,14 @@ def _is_of_epoch(bare: Sequence[Observation], main: int | None, of_epochs: bool,
 
     A total that was told in words proves a bar of the run, as the Trainer of transformers does.
     """
-    if main is not None and any(total.name == "steps" and total.value == main for total in reading.said):
+    if main is not None and any(total.name == "steps" and total.value == main for total in reading.announced):
         return False
     own = [observation for observation in bare if observation.steps == main]
     again = any(
         _is_done(observation) and (two.step or 0) < _AGAIN * (observation.step or 0)
         for observation, two in zip(own, own[1:])
     )
-    return again or of_epochs or any(total.name == "epochs" and total.value > 1 for total in reading.said)
+    return again or of_epochs or any(total.name == "epochs" and total.value > 1 for total in reading.announced)
 
 
 def _is_done(observation: Observation) -> bool:

@@ -96,7 +96,7 @@ class Reading:
     file: str
     observations: tuple[Observation, ...] = ()
     marks: tuple[Mark, ...] = ()
-    said: tuple[Announced, ...] = ()
+    announced: tuple[Announced, ...] = ()
     modified: float = 0.0
     bytes: int = 0
     rank: int | None = None

@@ -92,8 +92,8 @@ def _describes(text: str, start: int, end: int) -> bool:
     """Tell whether an option without a value is only said to exist: "it takes --model and --data"."""
     if " " in text[start:end].strip() or "=" in text[start:end]:
         return False
-    said = _EXISTS.search(text[:start])
-    return said is not None and _VALUED.search(said.group()) is None  # beside --lr 3, --bf16 is given too
+    mention = _EXISTS.search(text[:start])
+    return mention is not None and _VALUED.search(mention.group()) is None  # beside --lr 3, --bf16 is given too
 
 
 def _names(run: str) -> list[str]:

@@ -91,8 +91,8 @@ def messages(text: str, names: Iterable[Name]) -> list[Message]:
     shown = masked(text)
     mark = f"request-{hashlib.sha256(shown.encode('utf-8', 'replace')).hexdigest()[:12]}"
     about = (line.partition(": ") for line in _WORDS["about"].strip().splitlines())
-    said = {name: _CHOICES_IN.sub(lambda word: _CHOICES[word[0]], what) for name, _, what in about}
-    task = _WORDS["task"] + "".join(f"- {name}: {said[name]}\n" for name in names)
+    meanings = {name: _CHOICES_IN.sub(lambda word: _CHOICES[word[0]], what) for name, _, what in about}
+    task = _WORDS["task"] + "".join(f"- {name}: {meanings[name]}\n" for name in names)
     return [Message("system", task), Message("user", f"<{mark}>\n{shown}\n</{mark}>")]
 
 

@@ -55,11 +55,11 @@ def _duration(words: Sequence[Token], at: int) -> tuple[int, int]:
     if share := _SHARE.match(ahead):
         many = int(share["many"] or 1) * _SHARES[share["share"]]
         return int(many * _SECONDS[share["unit"]]), share[0].count(" ") + 1
-    if one := _ONE.match(ahead):
-        long = one[0].count(" ") + 1
-        part, more = _fraction(words, at + long) if one["bare"] else (0.0, 0)
-        repeats = not more and one["bare"] and one["unit"] != "hour" and _repeats(words, at)
-        return (0, 0) if repeats else (int(_SECONDS[one["unit"]] * (1 + part)), long + more)
+    if single := _ONE.match(ahead):
+        long = single[0].count(" ") + 1
+        part, more = _fraction(words, at + long) if single["bare"] else (0.0, 0)
+        repeats = not more and single["bare"] and single["unit"] != "hour" and _repeats(words, at)
+        return (0, 0) if repeats else (int(_SECONDS[single["unit"]] * (1 + part)), long + more)
     seconds, taken, unit = 0, 0, 10**9
     while True:
         here = at + taken

@@ -423,8 +423,8 @@ def _elided(line: Line, readings: Sequence[Reading], aside: Sequence[bool]) -> I
         like = before[-1]
         value = int(word.lex)
         if like.name == "walltime":
-            said = line.written[like.start : like.end].lower()
-            units = (each for name, each in _UNIT_SECONDS if re.search(r"(?:\d\s*-?|[a-z] )%s" % name, said))
+            amount = line.written[like.start : like.end].lower()
+            units = (each for name, each in _UNIT_SECONDS if re.search(r"(?:\d\s*-?|[a-z] )%s" % name, amount))
             if unit := next(units, 0):
                 yield Reading("walltime", clock(value * unit), word.start, word.end, max(like.strength, WEAK))
         elif value:

@@ -106,7 +106,7 @@ def size(run: Run, unit: str) -> int:
 def _jobs(runs: Sequence[Run], unit: str, played: Iterable[Played]) -> Iterable[Job]:
     """Yield the jobs; what no limit is known of may be counted on to end when the longest limit of all is over."""
     longest = max((run.asked.limit or run.seconds for run in runs), default=0.0)
-    forecasts = {id(each.run): each.said.seconds for each in played if isinstance(each.said, Forecast)}
+    forecasts = {id(each.run): each.answer.seconds for each in played if isinstance(each.answer, Forecast)}
     often, seen = Counter(run.asked.user for run in runs), Counter[str]()
     for run in runs:
         limit, expected = max(run.asked.limit or longest, run.seconds), forecasts.get(id(run))

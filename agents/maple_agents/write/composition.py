@@ -91,7 +91,7 @@ def _wanted_all_the_same(plan: Plan) -> list[bytes]:
     """A launcher that the site advises against is taken only where it was said; then nobody has to be told."""
     names = (plan.launch.when.launcher, plan.launch.when.over)
     against = any(plan.cluster.site.launcher(name) == "discouraged" for name in names)
-    return [b"# maple: ignore MPL308"] if against and "launcher" in plan.said else []
+    return [b"# maple: ignore MPL308"] if against and "launcher" in plan.slots else []
 
 
 def _in_background(line: bytes) -> bool:

@@ -41,7 +41,7 @@ class Plan(NamedTuple):
     """
 
     cluster: Cluster
-    said: Slots
+    slots: Slots
     assumed: tuple[Assumed, ...]
     layout: Layout
     kind: NodeKind | None
@@ -54,8 +54,8 @@ class Plan(NamedTuple):
 
     def value(self, name: Name) -> int | str | None:
         """Return the value of a slot, said or assumed; None where it is neither."""
-        if name in self.said:
-            return self.said[name].value
+        if name in self.slots:
+            return self.slots[name].value
         return next((assumed.value for assumed in self.assumed if assumed.slot == name), None)
 
     def text(self, name: Name) -> str:

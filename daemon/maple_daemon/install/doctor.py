@@ -170,8 +170,8 @@ def snapshot(where: Layout, release: Release) -> Iterator[Check]:
         yield Check("site", "note", f"{held.id}: {refused.says}", refused.help)
         return
     if fresh.revision != held.revision and str(applied) == path:
-        found = sites.path(held.id, applied=False)
-        says = f"{held.id}, revision {held.revision[:12]}, as applied; {found} says otherwise"
+        elsewhere = sites.path(held.id, applied=False)
+        says = f"{held.id}, revision {held.revision[:12]}, as applied; {elsewhere} says otherwise"
         yield Check("site", "note", says, again)
     elif fresh.revision != held.revision:
         yield Check("site", "wrong", f"{held.id} was changed since it was installed", again)

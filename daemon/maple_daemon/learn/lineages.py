@@ -103,13 +103,13 @@ class Learned:
         """Return whether that is not held yet."""
         user = self._users.get(known.uid)
         held = user.standings.get(known.lineage, {}).get(known.change) if user is not None else None
-        return held is None or held.written() != known.told
+        return held is None or held.written() != known.standing
 
     def learn(self, uid: int, known: Iterable[Known], versions: Sequence[Version]) -> None:
         """Hold how a user's changes stand now. *versions*: of his, the newest first."""
         user = self._users.setdefault(uid, User())
         for change in known:
-            standing = Standing.read(change.told)
+            standing = Standing.read(change.standing)
             user.standings.setdefault(change.lineage, {})[change.change] = standing
             user.earlier[change.lineage] = _earlier(user.standings[change.lineage])
         for version in versions[:MOST_VERSIONS]:

@@ -139,7 +139,7 @@ class Failures:
         ends_since = max(now - WEEK, self._swept - LATE)
         news = await self._read.ask(
             lambda store: (
-                store.told(since - SKEW if self._since else since),
+                store.notices(since - SKEW if self._since else since),
                 store.ended(STATES, ends_since, MOST_READ) if sweep else [],
             ),
             ASK_SECONDS,

@@ -59,11 +59,11 @@ class NothingHere(Exception):
 
 def scheduler_here(asking: Asking) -> str:
     """Return `slurm` or `pbs`. Slurm's own qstat, a wrapper, does not make it PBS. Raises `NothingHere`."""
-    if configuration(asking.environ.get("PBS_CONF_FILE") or "/etc/pbs.conf") and asking.found("pbsnodes"):
+    if configuration(asking.environ.get("PBS_CONF_FILE") or "/etc/pbs.conf") and asking.path_of("pbsnodes"):
         return "pbs"
-    if asking.found("sinfo") and asking.found("scontrol"):
+    if asking.path_of("sinfo") and asking.path_of("scontrol"):
         return "slurm"
-    if asking.found("pbsnodes") and asking.found("qstat"):
+    if asking.path_of("pbsnodes") and asking.path_of("qstat"):
         return "pbs"
     raise NothingHere("neither sinfo and scontrol nor pbsnodes and qstat are in PATH")
 
@@ -147,7 +147,7 @@ def fabric(folder: str) -> str:
 def launchers(asking: Asking, several: bool) -> Iterable[Launcher]:
     """Yield the launchers that PATH finds. *several*: modules bring other MPIs, so whose a job gets is not known."""
     for name in LAUNCHERS:
-        path = asking.found(name)
+        path = asking.path_of(name)
         if path:
             whose = implementation(path, asking) if name in _MPI else ""
             yield Launcher(name, shown(path), "" if several else whose)
@@ -157,7 +157,7 @@ def implementation(path: str, asking: Asking) -> str:
     """Return whose program an mpiexec is, by what it says and, where that is nothing, by where it lies."""
     if re.search(r"/(cray/pe/)?pals/", os.path.realpath(path)):
         return "PALS"
-    output = asking.said(path, "--version", limit=SMALL, errors_too=True)
+    output = asking.output_of(path, "--version", limit=SMALL, errors_too=True)
     makers = {name for words, name in _SAYS.items() if words in output}
     return makers.pop() if len(makers) == 1 else ""
 
@@ -167,11 +167,11 @@ def modules_of(asking: Asking) -> tuple[str, list[str]]:
     environ = asking.environ
     lmod, tcl = environ.get("LMOD_CMD", ""), environ.get("MODULES_CMD", "")
     if os.path.isabs(lmod):
-        output = asking.said(lmod, "bash", "-t", "avail", limit=SMALL * 4, errors_too=True)
+        output = asking.output_of(lmod, "bash", "-t", "avail", limit=SMALL * 4, errors_too=True)
         number = environ.get("LMOD_VERSION", "")
         return shown("Lmod %s" % number).strip(), _listed(output)
     if os.path.isabs(tcl):
-        output = asking.said(tcl, "bash", "avail", "-t", limit=SMALL * 4, errors_too=True)
+        output = asking.output_of(tcl, "bash", "avail", "-t", limit=SMALL * 4, errors_too=True)
         return "Environment Modules", _listed(output)
     return "", []
 

@@ -33,7 +33,7 @@ _SET = re.compile(r"set (server|queue (\S{1,120})) ?(\S+) (\+?=) (.*)")
 
 def system(asking: Asking) -> System:
     """Return what PBS says. What does not answer is left out, and stands in `asking.silent`."""
-    printed = printed_by_qmgr(asking.said("qmgr", "-c", "p s"))
+    printed = printed_by_qmgr(asking.output_of("qmgr", "-c", "p s"))
     server = _first(_entries(asking, "Server", ("qstat", "-B", "-f"))) or {}
     queues = {entry.name: entry.values for entry in _entries(asking, "Queue", ("qstat", "-Q", "-f"))}
     queues = queues or {name: values for name, values in printed.items() if name}
@@ -59,7 +59,7 @@ def system(asking: Asking) -> System:
 def _entries(asking: Asking, group: str, words: Sequence[str]) -> list[Entry]:
     """Ask in JSON, and in text where that is not known or cannot be read."""
     for argv in ((*words, "-F", "json"), tuple(words)):
-        entries = entries_of(asking.said(*argv, tell=argv == tuple(words)), group)
+        entries = entries_of(asking.output_of(*argv, tell=argv == tuple(words)), group)
         if entries:
             return entries
     return []

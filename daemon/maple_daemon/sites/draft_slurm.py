@@ -36,10 +36,10 @@ _NOT_SET = ("", "(null)", "N/A", "NONE", "none", "ALL", "all", "UNLIMITED", "INF
 
 def system(asking: Asking) -> System:
     """Return what Slurm says. What does not answer is left out, and stands in `asking.silent`."""
-    config = server_of(asking.said("scontrol", "show", "config"))
+    config = server_of(asking.output_of("scontrol", "show", "config"))
     nodes, all_nodes, nodes_by = nodes_said(asking)
     select = config.attributes.get("SelectType", "")
-    places, all_places = partitions(asking.said("scontrol", "-a", "-o", "show", "partition"), select)
+    places, all_places = partitions(asking.output_of("scontrol", "-a", "-o", "show", "partition"), select)
     qos, bends = qos_said(asking, config.attributes)
     plugins = [word for key in ("JobSubmitPlugins", "CliFilterPlugins") for word in _set(config.attributes.get(key))]
     private = _set(config.attributes.get("PrivateData"))
@@ -128,7 +128,7 @@ def qos_said(asking: Asking, config: Mapping[str, str]) -> tuple[list[Place], se
     """
     if config.get("AccountingStorageType", "/none").endswith("/none"):
         return [], set()
-    places, bends = qos(asking.said("sacctmgr", "-n", "-P", "show", "qos", "format=%s" % ",".join(_QOS)))
+    places, bends = qos(asking.output_of("sacctmgr", "-n", "-P", "show", "qos", "format=%s" % ",".join(_QOS)))
     if {"limits", "safe", "all"} & set(config.get("AccountingStorageEnforce", "").split(",")):
         return places, bends
     return [Place(place.name, place.selector, notes=("its limits are not enforced",)) for place in places], bends
@@ -207,11 +207,11 @@ def nodes_said(asking: Asking) -> tuple[list[Seen], bool, str]:
     As JSON where it is known, else as a table.
     """
     for words in (("scontrol", "show", "nodes", "--json"), ("sinfo", "-a", "-N", "--json")):
-        rows = _rows(asking.said(*words, tell=False))
+        rows = _rows(asking.output_of(*words, tell=False))
         if rows:
             return (*_merged(rows), " ".join(words))
     separator = slurm_tables.mark()
-    table = asking.said("sinfo", "-h", "-a", "-N", "-o", slurm_tables.form(list(_COLUMNS), separator))
+    table = asking.output_of("sinfo", "-h", "-a", "-N", "-o", slurm_tables.form(list(_COLUMNS), separator))
     return (
         *_merged(slurm_tables.rows(table, list(_COLUMNS.values()), separator)),
         "sinfo -a -N -o '%s'" % " ".join(_COLUMNS),

@@ -146,17 +146,17 @@ class Asking:
         self.silent: list[str] = []
         self._seconds = seconds
 
-    def found(self, command: str) -> str:
+    def path_of(self, command: str) -> str:
         """Return where PATH finds *command*, "" where it does not."""
         path = shutil.which(command, path=self.environ.get("PATH", os.defpath))
         return os.path.abspath(path) if path else ""
 
-    def said(self, *argv: str, limit: int = LIMIT, errors_too: bool = False, tell: bool = True) -> str:
+    def output_of(self, *argv: str, limit: int = LIMIT, errors_too: bool = False, tell: bool = True) -> str:
         """Return what a command printed; "" where it is not there, fails, is late or says too much.
 
         *errors_too*: what it printed as errors as well, and whatever its exit code. *tell* False: a refusal is no news.
         """
-        path = self.found(argv[0])
+        path = self.path_of(argv[0])
         if not path:
             return ""
         env = quiet_environment(self.environ, TZ="UTC0")

@@ -153,7 +153,7 @@ def settle(run: Runner, due: Due, record: Record, ended: str, at: float) -> bool
     ]
     text = rows.of_record(record)[-1]
     touched = run.change(
-        Change(_CLAIM, [(counted, claim, text, record.id, record.uid, due.counted, due.told, state)]),
+        Change(_CLAIM, [(counted, claim, text, record.id, record.uid, due.counted, due.text, state)]),
         Change(_COUNT % _MINE, [(*count, *mine) for count in moved]),
         Change(_TRIED, tried),
     )
@@ -174,7 +174,7 @@ def keep_standing(run: Runner, known: Known, before: str) -> bool:
         )
         return run.change(Change(statement, [tuple(known)]))[0] == 1
     statement = "UPDATE standings SET at = ?, told = ? WHERE uid = ? AND lineage = ? AND change = ? AND told = ?"
-    values = (known.at, known.told, known.uid, known.lineage, known.change, before)
+    values = (known.at, known.standing, known.uid, known.lineage, known.change, before)
     return run.change(Change(statement, [values]))[0] == 1
 
 

@@ -47,22 +47,22 @@ class Counted(NamedTuple):
 class Due(NamedTuple):
     """A joined submission whose job has ended. *counted*: the state that it was counted with, "" not yet.
 
-    *told*: the record as it was read, so that nobody's later word about it is overwritten.
+    *text*: the record as it was read, so that nobody's later word about it is overwritten.
     """
 
     record: Record
     counted: str
-    told: str
+    text: str
 
 
 class Known(NamedTuple):
-    """How a change of a user's lineage stands; *told*: as `learning.Standing` is written."""
+    """How a change of a user's lineage stands; *standing*: as `learning.Standing` is written."""
 
     uid: int
     lineage: str
     change: str
     at: float
-    told: str
+    standing: str
 
 
 class Candidate(NamedTuple):
@@ -197,7 +197,7 @@ class Store(Protocol):
     def keep_told(self, job: str, uid: int, at: float) -> bool:
         """Remember that a user was told of the end of a job; False: that is known already."""
 
-    def told(self, since: float) -> list[tuple[str, int, float]]:
+    def notices(self, since: float) -> list[tuple[str, int, float]]:
         """Return job, uid and time of ends that users were told of since, for the service itself."""
 
     def keep_runs(self, runs: Iterable[tuple[int, Run]]) -> int:

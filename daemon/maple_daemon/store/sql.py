@@ -213,7 +213,7 @@ class SqlStore:
         """Remember that a user was told of the end of a job."""
         return self._run.change(_insert("told_ends", "job, uid, at", [(job, uid, at)]))[0] == 1
 
-    def told(self, since: float) -> list[tuple[str, int, float]]:
+    def notices(self, since: float) -> list[tuple[str, int, float]]:
         """Return job, uid and time of ends that users were told of since."""
         result = self._run.rows("SELECT job, uid, at FROM told_ends WHERE at >= ?", (since,))
         return [(str(job), int(uid), float(at)) for job, uid, at in result]

@@ -58,8 +58,8 @@ def held_back(decisions: Iterable[tuple[int, bytes]]) -> list[HeldBack]:
 def _reasons(kept: bytes) -> Iterator[tuple[str, str]]:
     """Yield rule and reason of a decision; what is kept for the front alone is in another form, and passed over."""
     try:
-        told = json.loads(zlib.decompressobj().decompress(kept, MOST))
-        for row in told["held_back"]:
+        decision = json.loads(zlib.decompressobj().decompress(kept, MOST))
+        for row in decision["held_back"]:
             yield str(row["code"]), _NUMBER.sub("N", str(row["why"]).partition(": ")[0])[:100]
     except (zlib.error, ValueError, KeyError, TypeError):
         return
@@ -164,11 +164,11 @@ def _submissions(source: Source, store: Store, first: str, now: datetime.datetim
     )
 
 
-def what_was_done(verdict: str, found: str = "a rule") -> str:
+def what_was_done(verdict: str, rules: str = "a rule") -> str:
     """Return what was done, in words; an offer that was not taken is among those that went as written."""
     if verdict in DONE:
         return DONE[verdict]
-    return "as written, with a finding" if found else "nothing found"
+    return "as written, with a finding" if rules else "nothing found"
 
 
 def _failures(store: Store, first: str) -> Failures:
@@ -180,7 +180,7 @@ def foretold(runs: Sequence[tuple[int, Run]]) -> Foretold:
     """Return how near forecasts of these runs (uid, run) come, each from those that had ended before it was sent."""
     named = [run._replace(asked=run.asked._replace(user=str(uid))) for uid, run in runs]
     played = list(play(named))
-    scored = score(played, lambda job: job.said.seconds if isinstance(job.said, Forecast) else None)
+    scored = score(played, lambda job: job.answer.seconds if isinstance(job.answer, Forecast) else None)
     held = coverage(played)
     return Foretold(runs=len(played), told=scored.jobs, twice=scored.twice, under=scored.under, held=held.micro)
 

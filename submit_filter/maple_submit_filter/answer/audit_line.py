@@ -89,5 +89,5 @@ def _found() -> Callable[[bytes], Any]:
             from _sha256 import sha256 as function  # type: ignore[import-not-found]
         except ImportError:  # built without
             from hashlib import sha256 as function
-    found: Callable[[bytes], Any] = function
-    return found
+    digest: Callable[[bytes], Any] = function
+    return digest

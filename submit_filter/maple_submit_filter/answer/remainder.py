@@ -20,14 +20,14 @@ _Key = Tuple[str, Union[int, str]]
 
 
 class Remainder(NamedTuple):
-    """The findings of a script as they are *cured* unasked, *offered* a cure, or *said*, and what is *new* then.
+    """The findings of a script as they are *cured* unasked, *offered* a cure, or *advice*, and what is *new* then.
 
     *behind*: what is found behind each way on offer, in their order.
     """
 
     cured: Tuple[Finding, ...]
     offered: Tuple[Finding, ...]
-    said: Tuple[Finding, ...]
+    advice: Tuple[Finding, ...]
     new: Tuple[Finding, ...]
     behind: Tuple[Tuple[Finding, ...], ...]
 

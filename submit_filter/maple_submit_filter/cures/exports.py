@@ -38,7 +38,9 @@ def _tells(command: Simple) -> bool:
 def _marked(name: bytes, spans: Sequence[Span], commands: Sequence[Simple], why: str) -> Iterator[Edit]:
     """Yield the mark in front of each assignment, or in the command that it is a word of."""
     for span in spans:
-        command = next((one for one in commands if one.words and one.span.start <= span.start < one.span.end), None)
+        command = next(
+            (simple for simple in commands if simple.words and simple.span.start <= span.start < simple.span.end), None
+        )
         word = first(command.words[0]) if command is not None else b""
         if command is not None and word in KEEPING:
             end = command.span.end if word == b"readonly" else command.words[0].span.end
@@ -50,8 +52,8 @@ def _marked(name: bytes, spans: Sequence[Span], commands: Sequence[Simple], why:
 
 def _line_start(span: Span, commands: Sequence[Simple]) -> int:
     """Return where the assignments begin that one is among: `A=1 B=2` is exported as a whole."""
-    own = (one for one in commands if not one.words and one.span.start <= span.start < one.span.end)
-    return next((one.assignments[0].span.start for one in own), span.start)
+    own = (command for command in commands if not command.words and command.span.start <= span.start < command.span.end)
+    return next((command.assignments[0].span.start for command in own), span.start)
 
 
 def _given_back(command: Simple, name: bytes, why: str) -> Iterator[Edit]:

@@ -115,9 +115,9 @@ def _shape(programs: Starter, link: Link, shell: Shell) -> StepShape:
     if link.option(*LISTS, *FILES) is None:
         return StepShape(1, ranks, (ranks,), many, "")
     named = hosts(link, shell, programs.scene)
-    if named and link.option(*FILES) is None and not any(host.said for host in named):
+    if named and link.option(*FILES) is None and not any(host.explicit for host in named):
         return StepShape(None, None, None, False, REFUSED)
-    if named is None or any(not host.said for host in named):
+    if named is None or any(not host.explicit for host in named):
         return StepShape(0, ranks, None, many, "")  # not even where the first runs
     return _over(named, ranks, many)
 

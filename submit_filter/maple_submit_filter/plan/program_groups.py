@@ -140,7 +140,9 @@ def _program_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene
 def _one_master(starts: Sequence[Start]) -> bool:
     """Return whether all are told one node of the job to meet at: they are one world then, whatever its size."""
     masters = [start.environment.get(b"MASTER_ADDR") for start in starts]
-    return masters[0] is not None and node_of(masters[0]) is not None and len({raw_of(one) for one in masters}) == 1
+    return (
+        masters[0] is not None and node_of(masters[0]) is not None and len({raw_of(master) for master in masters}) == 1
+    )
 
 
 def _sampled_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene) -> List[Breach]:

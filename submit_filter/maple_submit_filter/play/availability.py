@@ -102,9 +102,11 @@ def missing(before: Sequence[Noted], after: Sequence[Noted], edits: Sequence[Edi
         origin = moved.back(use.at)
         if origin is None or (origin, *use[1:4]) not in known:
             return "%s is not available in %s" % (_sentence(use), use.where)
-    found = [match.start() for span in spans for match in re.compile(_EXPANSION).finditer(new, span.start, span.end)]
-    seen = {use.at for use in noted(after)} if found else set()
-    for at in found:
+    expansions = [
+        match.start() for span in spans for match in re.compile(_EXPANSION).finditer(new, span.start, span.end)
+    ]
+    seen = {use.at for use in noted(after)} if expansions else set()
+    for at in expansions:
         if at not in seen and not in_comment(new, at):
             return "it is unknown where %s is expanded" % _word_at(new, at)
     return ""

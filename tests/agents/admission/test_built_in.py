@@ -10,7 +10,7 @@ from maple_agents.admission.python_source import source
 def built_in(program: str) -> dict[str, str]:
     """Return what is said in so many words, by name."""
     found = {}
-    for each in source(program.encode()).said:
+    for each in source(program.encode()).constants:
         what = names.known(each.name)
         if what is not None:
             found[what.name] = names.kept_value(what, each.value)
@@ -99,7 +99,7 @@ def test_an_option_of_the_optimizer_is_a_name():
 )
 def test_the_class_of_the_model_is_said(line, model):
     """One of the program's own, where nothing else chooses it; it stands before the default of an option."""
-    found = source(line.encode()).said
+    found = source(line.encode()).constants
     values = {each.value for each in found if each.name == "model_name"}
     assert (values.pop() if len(values) == 1 else None) == model
 

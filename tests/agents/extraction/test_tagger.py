@@ -117,7 +117,7 @@ def test_requests_of_another_seed_are_read() -> None:
 )
 def test_spans_of_other_languages_have_a_normal_form(text: str, label: str, value: str) -> None:
     """By the grammar's lexicon of that language."""
-    assert value in [one.value for one in reading.read(text).said if one.span.label == label]
+    assert value in [one.value for one in reading.read(text).taggings if one.span.label == label]
 
 
 def _reading(text: str, *read: tuple[str, str, str, float]) -> Reading:

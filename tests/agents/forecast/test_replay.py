@@ -22,7 +22,7 @@ def asked(played: Played) -> float | None:
 
 def shipped(played: Played) -> float | None:
     """Return what `maple forecast` says."""
-    return played.said.seconds if isinstance(played.said, Forecast) else None
+    return played.answer.seconds if isinstance(played.answer, Forecast) else None
 
 
 @pytest.fixture(scope="module")
@@ -34,17 +34,17 @@ def test_nothing_is_known_before_it_ended(played):
     """Each run that a forecast rests on had ended when the job came."""
     assert len(played) == 1000
     for one in played:
-        for run in (*one.known, *one.said.runs):
+        for run in (*one.known, *one.answer.runs):
             assert run.ended <= one.run.asked.submitted
 
 
 def test_history_beats_what_was_asked_for(played):
     """The last run of the same name is nearer than the limit by far; what is shipped is no worse where it speaks."""
     known = [one for one in played if one.known]
-    spoken = [one for one in known if isinstance(one.said, Forecast)]
+    spoken = [one for one in known if isinstance(one.answer, Forecast)]
     assert score(known, asked).macro > 3
     assert score(known, last).macro < 1
-    assert score(spoken, lambda one: one.said.seconds).macro <= score(spoken, last).macro + 0.02
+    assert score(spoken, lambda one: one.answer.seconds).macro <= score(spoken, last).macro + 0.02
 
 
 def test_the_bound_holds_about_as_often_as_it_says(played):

@@ -40,7 +40,7 @@ def test_each_format_reads_its_own_examples(name: str) -> None:
     """Alone among the formats it is read as the file says."""
     for example in sheets()[name].example:
         lines = Lines("log", 1.79e9, formats())
-        seen = list(lines.told(Piece(example.line.encode(), 1, 0, True)))
+        seen = list(lines.signs(Piece(example.line.encode(), 1, 0, True)))
         found = [one for one in seen if isinstance(one, Observation) and one.role == "training"]
         wanted = (example.step, example.epoch, example.loss, example.speed)
         one = found[0] if found else Observation(None, "", "")  # type: ignore[arg-type]

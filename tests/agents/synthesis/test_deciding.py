@@ -43,7 +43,7 @@ def test_nothing_that_was_said_is_assumed_as_well():
     """A slot stands in what was said, or in what was assumed, never in both."""
     for site in SITES:
         plan = complete(site, nodes=2)
-        assert not set(assumed(plan)) & set(plan.said)
+        assert not set(assumed(plan)) & set(plan.slots)
         assert all(one.because for one in plan.assumed)
 
 

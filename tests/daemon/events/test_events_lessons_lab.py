@@ -18,7 +18,7 @@ srun torchrun --nnodes=2 --nproc-per-node=2 --node_rank=$SLURM_NODEID --master_a
 def standings(one: Site) -> list[Standing]:
     """What was learnt."""
     store = open_store(one.daemon.store, create=False)
-    found = [Standing.read(known.told) for known in store.standings()]
+    found = [Standing.read(known.standing) for known in store.standings()]
     store.close()
     return found
 

@@ -84,7 +84,7 @@ def test_what_two_services_learn_at_once_is_not_lost(store: Store, monkeypatch: 
         if not calls:
             calls.append(1)
             other = Standing("taken-back", failed="9")
-            assert keep(known._replace(told=other.written()), before)  # type: ignore[attr-defined]
+            assert keep(known._replace(standing=other.written()), before)  # type: ignore[attr-defined]
         return keep(known, before)  # type: ignore[arg-type]
 
     monkeypatch.setattr(store, "keep_standing", beaten)

@@ -317,7 +317,7 @@ def test_who_was_told_is_remembered_once_and_ends_come_with_their_time(store: St
     """The newest first, in the states that are asked for; the time when it was heard stands for one nobody told."""
     assert store.keep_told("17", 1001, NOW) and not store.keep_told("17", 1001, NOW + 9)
     assert store.keep_told("17", OTHER, NOW + 2)
-    assert store.told(NOW) == [("17", 1001, NOW), ("17", OTHER, NOW + 2)] and store.told(NOW + 3) == []
+    assert store.notices(NOW) == [("17", 1001, NOW), ("17", OTHER, NOW + 2)] and store.notices(NOW + 3) == []
     store.keep_outcomes(
         [
             outcome(job="1", state="failed", ended=NOW - 5),

@@ -117,12 +117,12 @@ def test_rules_are_counted_over_users_and_told_where_enough_have_them_in_common(
 def test_what_somebody_else_made_of_a_change_meanwhile_is_not_overwritten(store: Store) -> None:
     """Nor does another user see it."""
     one = Known(1001, "train", "c1", NOW, "first")
-    assert store.keep_standing(one, "") and not store.keep_standing(one._replace(told="second"), "")
-    assert not store.keep_standing(one._replace(told="third"), "other")
-    assert store.keep_standing(one._replace(told="third", at=NOW + 5), "first")
+    assert store.keep_standing(one, "") and not store.keep_standing(one._replace(standing="second"), "")
+    assert not store.keep_standing(one._replace(standing="third"), "other")
+    assert store.keep_standing(one._replace(standing="third", at=NOW + 5), "first")
     assert store.standing(1001, "train", "c1") == "third"
     assert store.standing(1002, "train", "c1") == store.standing(1001, "other", "c1") == ""
-    assert store.standings(NOW + 1) == [one._replace(told="third", at=NOW + 5)] and store.standings(NOW + 6) == []
+    assert store.standings(NOW + 1) == [one._replace(standing="third", at=NOW + 5)] and store.standings(NOW + 6) == []
 
 
 @pytest.mark.parametrize("days, left", [(180, 1), (1, 0)])

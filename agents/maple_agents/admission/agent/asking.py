@@ -71,10 +71,10 @@ def options(script: str) -> tuple[str, ...]:
     return tuple(sorted(set(_OPTION.findall(script))))
 
 
-def written(found: Found) -> str:
+def written(record: Found) -> str:
     """Return it as JSON."""
-    claims = [[*claim, key] for claim, key in found.claims]
-    table = {"claims": claims, "silent": found.silent, "files": found.files, "options": found.options}
+    claims = [[*claim, key] for claim, key in record.claims]
+    table = {"claims": claims, "silent": record.silent, "files": record.files, "options": record.options}
     return json.dumps(table, sort_keys=True)
 
 

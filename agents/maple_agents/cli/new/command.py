@@ -302,9 +302,9 @@ def _hints(asked: Wanted, foreign: "Optional[Foreign]") -> "Tuple[Assumed, ...]"
     from maple_agents.request.gate import denied
 
     several = asked.ranks is not None or "launcher" in asked.slots or "ranks_per_node" in asked.slots
-    said = "" if several else denied.distribution(asked.text)
-    if said:
-        return (Assumed("paradigm", "single", 'the request says "%s"' % said),)
+    denial = "" if several else denied.distribution(asked.text)
+    if denial:
+        return (Assumed("paradigm", "single", 'the request says "%s"' % denial),)
     from maple_agents.templates.retrieval.choose import choose
 
     choice = choose(asked.text, asked.slots, asked.cluster)

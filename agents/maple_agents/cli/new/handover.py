@@ -140,7 +140,7 @@ def written(made: Union[Made, Carried], asked: Wanted) -> New:
     plan = made.plan
     if plan is None:
         return _new(asked, asked.slots, (), made.advice, script=made.script)
-    return _new(asked, plan.said, plan.assumed, made.advice, script=made.script, template=plan.launch.name)
+    return _new(asked, plan.slots, plan.assumed, made.advice, script=made.script, template=plan.launch.name)
 
 
 def lacking(asked: Wanted, lacks: Lacking) -> New:

@@ -254,8 +254,8 @@ def held_against(asked: Wanted, script: bytes, assumed: "Sequence[Assumed]", adv
     from maple_agents.request.gate.unwritten import uncounted, unwritten
 
     values = [*(str(slot.value) for slot in asked.slots.values()), *(str(each.value) for each in assumed)]
-    told = " ".join(word.text for word in asked.unread)
-    held = (script.decode("utf-8", "replace"), *values, *advice, told)
+    left = " ".join(word.text for word in asked.unread)
+    held = (script.decode("utf-8", "replace"), *values, *advice, left)
     sizes: dict[str, int] = {each.slot: each.value for each in assumed if isinstance(each.value, int)}
     sizes.update({slot.name: slot.value for slot in asked.slots.values() if isinstance(slot.value, int)})
     lost = (

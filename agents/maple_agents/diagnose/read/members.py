@@ -169,12 +169,12 @@ def _same_rank(ranked: Sequence[tuple[Line, re.Match[str]]]) -> list[Line]:
 
 def _same_number(lines: Sequence[Line]) -> list[Line]:
     """Return the lines in which each node that says which of several it is names the same number."""
-    said = [(line, match, line.prefix.node or (named["host"] or named["first"] if named else ""))
+    namings = [(line, match, line.prefix.node or (named["host"] or named["first"] if named else ""))
             for line in lines if "ode" in line.words or "achine" in line.words
             if (match := _NODE_OF.search(line.words[:LONGEST]))
             for named in (_NAMED.search(line.words[match.end() : LONGEST]) or _NAMED.match(line.words),)]  # fmt: skip
-    numbers = {(match["rank"], match["nodes"]) for _, match, _ in said}
-    first = {node: line for line, _, node in reversed(said) if node}
+    numbers = {(match["rank"], match["nodes"]) for _, match, _ in namings}
+    first = {node: line for line, _, node in reversed(namings) if node}
     alone = len(numbers) == 1 and int(next(iter(numbers))[1]) > 1
     return sorted(first.values(), key=lambda line: line.number)[:MOST] if alone and len(first) > 1 else []
 

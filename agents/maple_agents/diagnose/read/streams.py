@@ -201,7 +201,7 @@ def _line(kept: Kept, text: str, used: Labels, clock: Clock) -> Line:
     beginning = prefix(text, used, clock)
     if kept.sort is not None:
         beginning.node = beginning.node or node_said(text)
-    beginning.moment = beginning.moment or (clock.said(text) if "CANCELLED AT" in text else None)
+    beginning.moment = beginning.moment or (clock.in_words(text) if "CANCELLED AT" in text else None)
     words = text[beginning.start :]
     return Line(kept.number, text, words if kept.sort is None else english(words), beginning, kept.sort, kept.key)
 

@@ -193,17 +193,19 @@ def _bound(process: Process, wrapper: bytes, program: tuple[bytes, ...]) -> Proc
     if local is None or any(NUL in word or not _PLAIN.match(word) for word in program[:2]):
         return None
     words = b" ".join(word if _PLAIN.match(word) else b"word" for word in program)
-    said = b"export LOCAL_RANK=%d RANK=%d WORLD_SIZE=%d MASTER_ADDR=localhost MASTER_PORT=1\nset -- %s\n" % (
+    heading = b"export LOCAL_RANK=%d RANK=%d WORLD_SIZE=%d MASTER_ADDR=localhost MASTER_PORT=1\nset -- %s\n" % (
         local, local, process.world_size or 1, words)  # fmt: skip
-    script = b"#!/bin/bash\n" + said + wrapper
+    script = b"#!/bin/bash\n" + heading + wrapper
     asked = Submission("slurm", (b"sbatch", b"w.sh"), script, "file", b"w.sh", b"/", 1000, {})
     played = decide(asked, GENERIC_SLURM).plan
     starts = played.steps if played is not None else ()
-    found = [one.groups[0].processes[0] for one in starts if len(one.groups) == 1 and one.groups[0].processes]
-    if played is None or played.unread or len(found) != 1 or starts[0].maybe or starts[0].unknown:
+    processes = [
+        start.groups[0].processes[0] for start in starts if len(start.groups) == 1 and start.groups[0].processes
+    ]
+    if played is None or played.unread or len(processes) != 1 or starts[0].maybe or starts[0].unknown:
         return None
-    gpus = found[0].gpus if found[0].gpus is not None and len(found[0].gpus) == 1 else process.gpus
-    return process._replace(pinned=found[0].pinned, placing=found[0].placing, gpus=gpus)
+    gpus = processes[0].gpus if processes[0].gpus is not None and len(processes[0].gpus) == 1 else process.gpus
+    return process._replace(pinned=processes[0].pinned, placing=processes[0].placing, gpus=gpus)
 
 
 def one_by_one(plan: LaunchPlan) -> Iterator[Step]:

@@ -92,11 +92,11 @@ def other_kind(slots: Slots, kinds: Sequence[str], unread: Sequence[Unread], sit
     usual kind is no guess to take then."""
     if kinds or any(name in slots for name in ("gpu", "partition", "queue", "qos")):
         return
-    said = " ".join(each.text for each in unread if not each.stops).lower()
+    words = " ".join(each.text for each in unread if not each.stops).lower()
     for kind in site.kinds:
         about = " ".join((kind.name, kind.gpu_model, kind.gpu_type)).lower()
         names = re.findall(r"[a-z]+\d+[a-z]*", about) if kind.gpus != 0 else []
-        name = next((name for name in names if re.search(r"(?<!\w)%s(?!\w)" % re.escape(name), said)), "")
+        name = next((name for name in names if re.search(r"(?<!\w)%s(?!\w)" % re.escape(name), words)), "")
         if name:
             yield Missing(
                 "gpu", "%s is named, and it is not sure for what; say which GPUs" % name.upper(), (kind.name,)

@@ -75,8 +75,8 @@ def uncounted(text: str, held: Sequence[str], sizes: Mapping[str, int], assumed:
     for match in _COUNTED.finditer(own):
         number, slot = int(match["n"]), _UNITS.get((match["unit"] or "").lower(), "")
         fits = number == nodes if slot == "nodes" else number in there
-        told = re.search(r"(?<![\w.])%d(?![\w.])" % number, held[-1]) if held else None
-        if not fits and told is None and not any(start <= match.start() < end for start, end in old):
+        report = re.search(r"(?<![\w.])%d(?![\w.])" % number, held[-1]) if held else None
+        if not fits and report is None and not any(start <= match.start() < end for start, end in old):
             stops = slot in assumed
             yield Unread(match[0], slot if stops else "", match["n"] if stops else "", stops)
 

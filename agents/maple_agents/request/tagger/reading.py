@@ -59,7 +59,7 @@ class Tagging(NamedTuple):
 class Reading(NamedTuple):
     """All that the tagger reads: what holds a slot, and each piece with its label."""
 
-    said: tuple[Tagging, ...]
+    taggings: tuple[Tagging, ...]
     pieces: tuple[Tagged, ...]
 
     def held(self, start: int, end: int) -> tuple[str, float]:

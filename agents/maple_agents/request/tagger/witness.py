@@ -54,8 +54,8 @@ def heard(
 
     *doubts*: slots that are asked for whatever the tagger reads.
     """
-    sound = (own for own in tagger.said if _is_open(own, doubts) and not _is_hedged(own.span, tagger))
-    tagger = tagger._replace(said=tuple(sound))
+    sound = (own for own in tagger.taggings if _is_open(own, doubts) and not _is_hedged(own.span, tagger))
+    tagger = tagger._replace(taggings=tuple(sound))
     slots: list[Slot] = []
     left: list[Unread] = []
     plain = _is_plain(tagger, known)
@@ -63,7 +63,7 @@ def heard(
         slot, rest = _settled(word, text, tagger, known.with_more(slots), site, plain)
         slots += [slot] if slot else []
         left += [rest] if rest else []
-    for own in tagger.said:
+    for own in tagger.taggings:
         if _is_only(own, tagger) and _is_new(own, known.with_more(slots), text, left):
             slot = _confirmed(own, site)
             slots += [slot] if slot else []
@@ -75,7 +75,7 @@ def heard(
     return Heard(tuple(slots), tuple(dict.fromkeys(unread for unread in untold if unread is not None)))
 
 
-def decided(text: str, tagger: Reading, doubted: Sequence[Slot], said: Slots) -> Heard:
+def decided(text: str, tagger: Reading, doubted: Sequence[Slot], known: Slots) -> Heard:
     """Return, of slots with several values, what is wanted where all others are of another job; those are told.
 
     A pasted line's value is none that is wanted, whatever the tagger reads.
@@ -84,7 +84,7 @@ def decided(text: str, tagger: Reading, doubted: Sequence[Slot], said: Slots) ->
     for name in dict.fromkeys(slot.name for slot in doubted if slot.name in DECIDED):
         those = [slot for slot in doubted if slot.name == name]
         wanted = [slot for slot in those if not _is_aside(slot, tagger)]
-        open_ = name == "gpus_total" and (said.number("nodes") or 1) > 1  # each node's, or all: nobody said
+        open_ = name == "gpus_total" and (known.number("nodes") or 1) > 1  # each node's, or all: nobody said
         if open_ or len(wanted) == len(those) or len({slot.value for slot in wanted}) != 1:
             continue
         if not any(start <= slot.origin.start < end for start, end in old for slot in wanted):
@@ -96,9 +96,9 @@ def decided(text: str, tagger: Reading, doubted: Sequence[Slot], said: Slots) ->
 DECIDED = ("nodes", "gpus_per_node", "gpus_total", "ranks_per_node", "walltime", "memory", "account")
 
 
-def doubtful(tagger: Reading, said: Slots) -> Iterator[Missing]:
+def doubtful(tagger: Reading, known: Slots) -> Iterator[Missing]:
     """Yield the question for each slot whose only value the tagger is sure is of another job."""
-    for slot in said.values():
+    for slot in known.values():
         if slot.name in DECIDED and slot.origin.by == "request" and _is_aside(slot, tagger, NOTHING):
             says = "%s may be of another job; say what this one has" % slot.origin.where
             yield Missing(slot.name, says, (str(slot.value),))
@@ -158,7 +158,7 @@ _NAMED_SO = ("account", "job_name", "environment", "site", "paradigm", "place")
 
 def _guesses(tagger: Reading, slots: Slots, text: str, left: Sequence[Unread]) -> list[Unread]:
     """Return the places that only the tagger reads where nobody has listed those of the site: each is told."""
-    own = [each for each in tagger.said if each.span.label == "place" and _is_open(each, slots)]
+    own = [each for each in tagger.taggings if each.span.label == "place" and _is_open(each, slots)]
     used = [(slot.origin.start, slot.origin.end) for slot in slots.values() if slot.origin.end]
     used += [place for unread in left for place in _places(unread.text, text)]
     return [Unread(each.span.text) for each in own if not _touches(each.span, used)]
@@ -203,7 +203,7 @@ def _settled(
         return None, unread
     if plain and _holds_nothing(places, tagger) and not _is_marked(unread, slots):
         return None, unread._replace(slot="", value="", stops=False)
-    own = next((own for own in tagger.said if _touches(own.span, places)), None)
+    own = next((own for own in tagger.taggings if _touches(own.span, places)), None)
     if own is None or not _is_open(own, slots):
         return None, unread
     slot = _agreed(unread, own, site, plain) if _is_only(own, tagger) else None
@@ -230,7 +230,7 @@ def _question(own: Tagging, words: str = "") -> Unread:
 def _is_only(own: Tagging, tagger: Reading) -> bool:
     """Tell whether the tagger reads one value of that slot, and no other."""
     names = _SLOTS.get(own.span.label)
-    return len({each.value for each in tagger.said if _SLOTS.get(each.span.label) == names and each.value}) == 1
+    return len({each.value for each in tagger.taggings if _SLOTS.get(each.span.label) == names and each.value}) == 1
 
 
 def _is_marked(unread: Unread, slots: Slots) -> bool:

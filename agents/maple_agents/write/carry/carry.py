@@ -29,7 +29,7 @@ NOTHING = Slots()
 class Words(NamedTuple):
     """What was said beside the script."""
 
-    said: Slots
+    slots: Slots
     wishes: Set[str]
     earlier: Mapping[str, str]
     ranks: int | None
@@ -106,7 +106,7 @@ def _carried(foreign: Foreign, cluster: Cluster, words: Words) -> Carried | Lack
             home
             and understood is foreign
             and not foreign.wrong
-            and not same_cluster.says_more(foreign, words.said)
+            and not same_cluster.says_more(foreign, words.slots)
             and not foreign.job.script.refused
         ):
             return Carried(foreign.source, None, (*foreign.notes, _NOT_FOLLOWED), True)
@@ -152,7 +152,7 @@ def _mended(foreign: Foreign, cluster: Cluster, words: Words) -> Carried | None:
     kind = foreign.slots.text("gpu")
     if words.ranks or (words.gpu_kinds and kind not in words.gpu_kinds):
         return None
-    small = same_cluster.mended(foreign, cluster, words.said, foreign.source)
+    small = same_cluster.mended(foreign, cluster, words.slots, foreign.source)
     if small is None:
         return None
     try:
@@ -187,14 +187,14 @@ def _as_launched(foreign: Foreign, plan: Plan) -> Plan:
 
 def _decided(foreign: Foreign, cluster: Cluster, words: Words, home: bool) -> Plan | Lacking:
     """Return the plan for what the script asks; numbers that contradict each other in a wrong script do not count."""
-    slots = directives.requested_slots(foreign, cluster, words.said, home)
+    slots = directives.requested_slots(foreign, cluster, words.slots, home)
     kinds: tuple[str, ...] = ()
-    if words.gpu_kinds and "gpu" not in words.said:
+    if words.gpu_kinds and "gpu" not in words.slots:
         slots, kinds = Slots(slot for name, slot in slots.items() if name != "gpu"), words.gpu_kinds
     loose: tuple[str, ...] = ()
     refused: Refused | None = None
     for more in ((), ("gpus_per_node",), ("ranks_per_node",), ("gpu", "launcher")):
-        loose += tuple(name for name in more if name not in words.said)
+        loose += tuple(name for name in more if name not in words.slots)
         fewer = Slots(slot for name, slot in slots.items() if name not in loose)
         try:
             return decide_plan(fewer, cluster, words.wishes, words.earlier, words.ranks, kinds)

@@ -177,8 +177,8 @@ def followed(script: bytes, foreign: Foreign, cluster: Cluster, wanted: list[Lay
         says.append("changed for the new cluster: %s (%s)" % (change.says, change.why))
         script, state = change.state.job.source, change.state
     left = state.findings if state is not None else ()
-    told = dict.fromkeys(_sentence(finding, script) for finding in left if not finding.proven)
-    return Advised(script, (*says, *list(told)[:MOST]))
+    sentences = dict.fromkeys(_sentence(finding, script) for finding in left if not finding.proven)
+    return Advised(script, (*says, *list(sentences)[:MOST]))
 
 
 class _Change(NamedTuple):

@@ -95,7 +95,7 @@ def _of_slurm(plan: Plan) -> list[Directive]:
         Directive("ntasks-per-node", str(layout.tasks_per_node), plan.launch.name),
     ]
     if layout.cpus_per_task is not None:
-        because = "the node's cores" if not {"cpus_per_task", "cpus_per_node"} & {*plan.said} else "cpus_per_task"
+        because = "the node's cores" if not {"cpus_per_task", "cpus_per_node"} & {*plan.slots} else "cpus_per_task"
         directives.append(Directive("cpus-per-task", str(layout.cpus_per_task), because))
     directives += [directive for directive in gpus if directive.option != "constraint"]
     directives += [
@@ -131,8 +131,8 @@ def _besides(plan: Plan) -> list[Directive]:
     slots: tuple[tuple[str, Name], ...] = (
         ("output", "output"), ("mail-user", "mail"), ("mail-type", "mail_on"), ("dependency", "dependency"),
     )  # fmt: skip
-    directives = [Directive(option, plan.said.text(slot), slot) for option, slot in slots if slot in plan.said]
-    if "mail" in plan.said and "mail_on" not in plan.said:
+    directives = [Directive(option, plan.slots.text(slot), slot) for option, slot in slots if slot in plan.slots]
+    if "mail" in plan.slots and "mail_on" not in plan.slots:
         directives.append(Directive("mail-type", "END,FAIL", "mail"))
     return [
         directive._replace(value=_letters(directive.value)) if pbs and directive.option == "mail-type" else directive
@@ -146,8 +146,8 @@ def _letters(events: str) -> str:
 
 def _name(plan: Plan, most: int = 40) -> Directive:
     """The program's name: squeue and the output files are read by people."""
-    if "job_name" in plan.said:
-        return Directive("job-name", plan.said.text("job_name")[:most], "job_name")
+    if "job_name" in plan.slots:
+        return Directive("job-name", plan.slots.text("job_name")[:most], "job_name")
     target = launch_line.read_program(plan.text("program").encode("utf-8", "surrogateescape"))
     word = target.rest[target.target :].split(None, 1)[0].decode("utf-8", "replace").strip("\"'")
     stem = os.path.basename(word).removesuffix(".py").removesuffix(".sh")
@@ -170,7 +170,7 @@ def _charged(plan: Plan) -> list[Directive]:
 def _place(plan: Plan) -> list[Directive]:
     """The partition or queue, and a QOS beside a partition."""
     own = places.selector(plan.cluster)
-    name = places.named(plan.said, plan.cluster) or plan.text(own)
+    name = places.named(plan.slots, plan.cluster) or plan.text(own)
     directives = [Directive(own, name, own)] if name else []
     return directives if own == "qos" or plan.cluster.site.scheduler == "pbs" else [*directives, *_of_slot(plan, "qos")]
 
@@ -223,7 +223,7 @@ def _of_environment(plan: Plan) -> list[Directive]:
         if part
         else []
     )
-    own = [Directive("mem", plan.said.text("memory"), "memory")] if "memory" in plan.said else []
+    own = [Directive("mem", plan.slots.text("memory"), "memory")] if "memory" in plan.slots else []
     if own:
         directives = [directive for directive in directives if directive.option != "mem"]
     own = own if plan.cluster.site.scheduler == "slurm" else []
@@ -261,7 +261,7 @@ def _is_allocatable(plan: Plan, kind: str) -> bool:
 
 
 def _image(plan: Plan) -> list[Directive]:
-    image = plan.said.text("container")
+    image = plan.slots.text("container")
     return (
         [Directive("image", image, "container")] if image and launch_line.container_runtime(plan) == "shifter" else []
     )
@@ -274,8 +274,8 @@ def _chunks(plan: Plan) -> str:
         slots = ":mpiprocs=%d" % layout.tasks_per_node if plan.launch.when.maker == "openmpi" else ""
         return "%d%s" % (layout.nodes, slots)
     chunk = "%d:ngpus=%d:mpiprocs=%d" % (layout.nodes, layout.gpus_per_node, layout.tasks_per_node)
-    cpus, memory = plan.said.number("cpus_per_node"), plan.said.text("memory")
-    cpus = cpus or (plan.said.number("cpus_per_task") or 0) * layout.tasks_per_node
+    cpus, memory = plan.slots.number("cpus_per_node"), plan.slots.text("memory")
+    cpus = cpus or (plan.slots.number("cpus_per_task") or 0) * layout.tasks_per_node
     return chunk + (":ncpus=%d" % cpus if cpus else "") + (":mem=%sb" % memory.lower() if memory else "")
 
 

@@ -62,7 +62,7 @@ def _modules(plan: Plan) -> list[str]:
     if part is None or file is None:
         return []
     loads: list[Load] = [fact(file, key) for key in part.modules]
-    if plan.said.text("container"):  # it brings its own Python; the host's would get into it by PYTHONPATH
+    if plan.slots.text("container"):  # it brings its own Python; the host's would get into it by PYTHONPATH
         loads = [load for load in loads if any("singularity" in line or "apptainer" in line for line in load.load)]
     loaded = [line for load in loads for line in load.load]
     then = [load.then for load in loads if load.then and not _own(plan)]
@@ -70,7 +70,7 @@ def _modules(plan: Plan) -> list[str]:
 
 
 def _own(plan: Plan) -> bool:
-    return bool(plan.said.text("environment") or plan.said.text("container"))
+    return bool(plan.slots.text("environment") or plan.slots.text("container"))
 
 
 _OWN_RANKS = ("python", "plain")  # no agent starts them
@@ -200,7 +200,7 @@ def own_lines(plan: Plan) -> list[str]:
     It is a line (`module load x`, `source path/bin/activate`), a conda environment (`conda env x`, a bare name), or the
     path of a venv; several stand between semicolons. Raises `Refused` where it is neither.
     """
-    parts = [part.strip() for part in plan.said.text("environment").split(";")]
+    parts = [part.strip() for part in plan.slots.text("environment").split(";")]
     return [line for part in parts if part for line in _checked(part)]
 
 
@@ -228,7 +228,7 @@ def _lines(text: str) -> list[str]:
 def said_variables(plan: Plan) -> list[str]:
     """Return a line for each environment variable that was said. Raises `Refused` where one would begin a command."""
     rows = []
-    for match in _SETTING.finditer(plan.said.text("variables")):
+    for match in _SETTING.finditer(plan.slots.text("variables")):
         name, value = match["name"], match["value"]
         if not re.fullmatch(r"[\w@%+=:,./~${}\[\]-]*|'[^']*'|\"[^\"`]*\"", value) or "$(" in value:
             raise Refused("variable %s=%s: write its value as one plain word" % (name, value))

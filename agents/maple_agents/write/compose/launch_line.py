@@ -157,7 +157,7 @@ def container_words(plan: Plan) -> bytes:
 
     Shifter takes its image from a directive.
     """
-    image = plan.said.text("container")
+    image = plan.slots.text("container")
     if not image:
         return b""
     command = container_runtime(plan)
@@ -182,7 +182,7 @@ def _word(image: str) -> str:
 def load_container(plan: Plan) -> list[bytes]:
     """Return the line that brings the runtime, where one was documented and a container was said."""
     file = plan.cluster.file
-    if file is None or file.containers is None or not plan.said.text("container"):
+    if file is None or file.containers is None or not plan.slots.text("container"):
         return []
     return [file.containers.load.encode()] if file.containers.load else []
 

@@ -22,7 +22,7 @@ PROGRAM = "train.py"
 class Asked(NamedTuple):
     """All that was said, for the steps of the decision."""
 
-    said: Slots
+    slots: Slots
     cluster: Cluster
     wishes: Set[str]
     earlier: Mapping[str, str]
@@ -66,7 +66,7 @@ def _seconds(slots: Slots) -> int | None:
 def _unplaced(asked: Asked, job: Job, placed: tuple[Assumed, ...], missing: tuple[Missing, ...]) -> Lacking:
     """Return what else is missing where even the place is not known: all is asked for at once."""
     follows = {"nodes"} if job.numbers.gpus_total or job.numbers.ranks else set()
-    known = {*asked.said, *(assumed.slot for assumed in placed), *follows}
+    known = {*asked.slots, *(assumed.slot for assumed in placed), *follows}
     more = unsaid(asked.cluster, known, "", asked.earlier)
     able = tuple(
         node_kind
@@ -78,7 +78,7 @@ def _unplaced(asked: Asked, job: Job, placed: tuple[Assumed, ...], missing: tupl
 
 
 def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lacking:
-    slots, cluster = asked.said, asked.cluster
+    slots, cluster = asked.slots, asked.cluster
     assumed = [*placed, *_derived(slots, spot), *_defaults(slots, spot)]
     known = {*slots, *(value.slot for value in assumed)}
     missing = list(unsaid(cluster, known, spot.row.name if spot.row else "", asked.earlier))
@@ -121,7 +121,7 @@ def _other_makers(asked: Asked, spot: Spot) -> list[Missing]:
 
 def _other_account(asked: Asked, spot: Spot) -> list[Missing]:
     """Return the question for another account, where its name says that it is for CPUs, and the job has GPUs."""
-    own, gpus = asked.said.get("account"), spot.fitted.gpus_per_node
+    own, gpus = asked.slots.get("account"), spot.fitted.gpus_per_node
     if own is None or own.origin.by != "request" or not gpus or "cpu" not in re.split("[-_]", str(own.value).lower()):
         return []
     says = "%s is for CPUs by its name, and the job has GPUs" % own.value
@@ -137,11 +137,11 @@ _IMAGES = {
 
 def _image_of_others(asked: Asked, spot: Spot) -> Missing | None:
     """Return the question for another image, where its name says that it was made for other makers' GPUs."""
-    image, makers = asked.said.text("container"), {kind.gpu_vendor for kind in spot.kinds}
+    image, makers = asked.slots.text("container"), {kind.gpu_vendor for kind in spot.kinds}
     made_for = {maker for maker, names in _IMAGES.items() if names.search(image)}
     if len(made_for) != 1 or not makers or None in makers or made_for & makers or "" in makers:
         return None
-    if asked.said["container"].origin.by != "request":
+    if asked.slots["container"].origin.by != "request":
         return None
     says = "%s is made for %s GPUs, and those of %s are %s" % (
         image, *made_for, spot.kinds[0].name, " or ".join(map(str, makers)),
@@ -157,20 +157,20 @@ def _by_processes(
     Raises `Refused` where other numbers were said.
     """
     processes = chosen.paradigm.processes
-    each = "ranks_per_node" in asked.said or "rank-a-gpu" in asked.wishes
+    each = "ranks_per_node" in asked.slots or "rank-a-gpu" in asked.wishes
     if processes == "gpu" or processes == "node" and each:
         return spot, ()
-    if (nodes or 1) * (asked.said.number("ranks_per_node") or 1) > 1 and processes == "one":
+    if (nodes or 1) * (asked.slots.number("ranks_per_node") or 1) > 1 and processes == "one":
         raise Refused(
             "%s is one process on one node; say how it is divided (ddp, jax), or one node" % chosen.paradigm.title
         )
     fitted = spot.fitted._replace(ranks_per_node=1)
-    why = () if "ranks_per_node" in asked.said else (Assumed("ranks_per_node", 1, chosen.paradigm.title),)
+    why = () if "ranks_per_node" in asked.slots else (Assumed("ranks_per_node", 1, chosen.paradigm.title),)
     return spot._replace(fitted=fitted), why
 
 
 def _plan(asked: Asked, spot: Spot, nodes: int, chosen: choice.Chosen, assumed: list[Assumed]) -> Plan:
-    slots, cluster = asked.said, asked.cluster
+    slots, cluster = asked.slots, asked.cluster
     name = next(name for name, paradigm in cluster.paradigms.items() if paradigm is chosen.paradigm)
     launch = choice.choose_launcher(slots, name, cluster, nodes * spot.fitted.ranks_per_node)
     if "launcher" not in slots and launch.when.launcher != "plain":
@@ -282,7 +282,7 @@ def advice(plan: Plan) -> tuple[str, ...]:
 
 def _other_name(plan: Plan) -> tuple[str, ...]:
     """Return that the launcher that was said has another name in the script."""
-    over, words = plan.launch.when.over, plan.said["launcher"].origin.where if "launcher" in plan.said else ""
+    over, words = plan.launch.when.over, plan.slots["launcher"].origin.where if "launcher" in plan.slots else ""
     other = next((name for name in ("mpirun", "mpiexec") if name in words.lower() and name != over), "")
     return ("%s is written as %s here; they are the same launcher." % (other, over),) if other else ()
 
@@ -295,7 +295,7 @@ def _queue(plan: Plan) -> tuple[str, ...]:
     """Return what decides where the job goes, where it is not named; or that nobody knows the place that was named."""
     if plan.place is not None:
         return ()
-    named = places.named(plan.said, plan.cluster) or str(plan.value(places.selector(plan.cluster)) or "")
+    named = places.named(plan.slots, plan.cluster) or str(plan.value(places.selector(plan.cluster)) or "")
     return places.unlisted(named, plan.cluster) if named else places.unnamed(plan.cluster)
 
 
@@ -304,7 +304,7 @@ def _cards(plan: Plan) -> tuple[str, ...]:
     if plan.kind is None:
         return ()
     cards = places.cards(plan.kind, plan.cluster)
-    counts = {plan.said.number(name) for name in ("gpus_total", "gpus_per_node", "ranks_per_node")}
+    counts = {plan.slots.number(name) for name in ("gpus_total", "gpus_per_node", "ranks_per_node")}
     if not cards or not counts & {cards, cards * plan.layout.nodes}:
         return ()
     devices = plan.kind.gpus or cards
@@ -350,9 +350,9 @@ def _without_effect(plan: Plan) -> tuple[str, ...]:
     if not plan.cluster.site.kinds:
         slots = (*slots, "gpu")
     return tuple(
-        "%s %s was said, and it cannot be requested here, so it was left out." % (slot, plan.said.text(slot))
+        "%s %s was said, and it cannot be requested here, so it was left out." % (slot, plan.slots.text(slot))
         for slot in slots
-        if slot in plan.said
+        if slot in plan.slots
     )
 
 

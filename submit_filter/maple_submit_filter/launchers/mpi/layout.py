@@ -106,7 +106,7 @@ def _by_cores(link: Link, hosts: List[Host]) -> bool:
     scheduler, and else as many as cores (4.1.4, run).
     """
     named = link.option(*FILES) is not None and link.option(*LISTS) is None
-    return named and len(hosts) > 1 and any(host.slots == 1 and not host.said for host in hosts)
+    return named and len(hosts) > 1 and any(host.slots == 1 and not host.explicit for host in hosts)
 
 
 def _policy(link: Link, name: str) -> bytes:
@@ -170,7 +170,7 @@ class Host(NamedTuple):
 
     node: int
     slots: int
-    said: bool  # the slots were said, not counted by the lines
+    explicit: bool  # the slots were said, not counted by the lines
 
 
 def hosts(link: Link, shell: Shell, scene: Scene) -> Optional[List[Host]]:

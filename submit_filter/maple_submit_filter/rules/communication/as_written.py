@@ -55,10 +55,10 @@ def written(plan: LaunchPlan, source: bytes, kind: str) -> Iterator[Written]:
     names = {_BY_TORCH[kind], *_READ_BY[kind].findall(source)}
     for name, spans in plan.assigned.items():
         for span in spans if name in names else ():
-            found = _followed(name, span, plan, source)
-            if found.span not in seen:
-                seen[found.span] = None
-                yield found
+            place = _followed(name, span, plan, source)
+            if place.span not in seen:
+                seen[place.span] = None
+                yield place
 
 
 def _followed(name: bytes, span: Span, plan: LaunchPlan, source: bytes) -> Written:
@@ -159,7 +159,7 @@ def port_bounds(
     if match is None:
         return None
     inner = next(group for group in match.groups() if group is not None)
-    inner = re.sub(_VARIABLE, lambda found: found.group(1) or found.group(2), inner.replace(b"$$", b"BASHPID"))
+    inner = re.sub(_VARIABLE, lambda name: name.group(1) or name.group(2), inner.replace(b"$$", b"BASHPID"))
     inner = inner.replace(b"10#", b"").replace(b"\\*", b"*").replace(b'"', b"")
 
     def known(variable: bytes) -> Optional[Bounds]:

@@ -37,11 +37,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   on every node localhost is that node: each rank waits on its own node, without a message, until the
            rendezvous times out after ten to fifteen minutes.
     """
-    found = False
+    planned = False
     for finding in _by_plan(plan, job, site):
-        found = True
+        planned = True
         yield finding
-    if not found and on_several_nodes(plan, job):
+    if not planned and on_several_nodes(plan, job):
         yield from _as_written(plan, job, site)
 
 

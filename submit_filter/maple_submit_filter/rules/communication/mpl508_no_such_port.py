@@ -80,13 +80,13 @@ def _by_id_alone(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
 
 def _worked_out(plan: LaunchPlan, source: bytes) -> Iterator[Tuple[Span, bytes, bytes]]:
     """Yield where a port is worked out, what is to stay in front of it, and how it is."""
-    told = set()
+    ends = set()
     for name, spans in plan.assigned.items():
         for span in spans if plan.steps and name.upper().endswith(b"PORT") else ():
-            told.add(span.end)
+            ends.add(span.end)
             yield span, name + b"=", source[span.start : span.end].partition(b"=")[2]
     for place in written(plan, source, "port") if plan.steps else ():
-        if place.span.end not in told:
+        if place.span.end not in ends:
             yield place.span, b"", place.value
     for step in plan.steps:
         start = step.span.start

@@ -61,11 +61,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not job.script.is_shell or not plan.steps:
         return
     program = parse(job.source)
-    command = next((one for one in simples(program) if _activates(one, job.source)), None)
+    command = next((node for node in simples(program) if _activates(node, job.source)), None)
     if command is None:
         return
     at = command.words[0].span.start
-    functions = (one.span for one in within(program, (Function,)) if isinstance(one, Function))
+    functions = (node.span for node in within(program, (Function,)) if isinstance(node, Function))
     before = job.source if any(span.start <= at < span.end for span in functions) else job.source[:at]
     if _BRINGS.search(re.sub(rb"(?m)^[ \t]*#(?!!)[^\n]*", b"", before)):
         return

@@ -41,11 +41,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _said_twice(job: Job) -> Iterator[Finding]:
     """Yield options of directives whose earlier value differs from the last one, which holds."""
     for name in _LAYOUT:
-        said = [one for one in job.settings.all(name) if one.origin.kind == "directive" and one.origin.span is not None]
-        said.sort(key=lambda one: one.origin.span.start if one.origin.span is not None else 0)
-        if len(said) < 2 or job.settings.get(name) is not said[-1] and job.settings.get(name) != said[-1]:
+        given = [
+            setting
+            for setting in job.settings.all(name)
+            if setting.origin.kind == "directive" and setting.origin.span is not None
+        ]
+        given.sort(key=lambda setting: setting.origin.span.start if setting.origin.span is not None else 0)
+        if len(given) < 2 or job.settings.get(name) is not given[-1] and job.settings.get(name) != given[-1]:
             continue
-        first, last = said[0], said[-1]
+        first, last = given[0], given[-1]
         if first.value != last.value:
             says = "--%s stands in line %d already, and sbatch takes the last one" % (name, first.origin.line)
             made = restate(job, last, first.value, "MPL107")

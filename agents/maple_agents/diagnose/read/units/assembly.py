@@ -295,5 +295,5 @@ class Boxes:
         rank = re.match(r"\d+", fields.get("rank", ""))
         unit.rank = int(rank[0]) if rank else None
         unit.node = fields.get("host", "").strip()
-        moment = self._clock.said("time: " + fields.get("time", ""))
+        moment = self._clock.in_words("time: " + fields.get("time", ""))
         unit.at = (moment.at + 0.999, moment.dated) if moment else None  # told in whole seconds

@@ -53,7 +53,7 @@ class Clock:
                 return moment, match.end()
         return None, start
 
-    def said(self, text: str) -> Moment | None:
+    def in_words(self, text: str) -> Moment | None:
         """Return the time that the words tell of what they tell."""
         match = _SAID.search(text)
         return self._moment(match) if match else None
