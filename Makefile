@@ -123,6 +123,9 @@ bench-blind-requests: setup ## what becomes of requests that were labelled witho
 bench-rewrites: setup ## labelled requests written otherwise, and with other values: right, asked, silently wrong, by rewrite (seeded)
 	@$(BIN)/python -m tests.agents.extraction.rewrite_measure
 
+bench-demands: setup ## one more demand put into labelled requests, in many words and places: what is written, told, asked for, lost (seeded)
+	@$(BIN)/python -m tests.agents.extraction.demands
+
 bench-lab-diagnosis: setup miniapps-venv ## failures provoked on a lab: what maple-fix says, and whether its fix runs
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' tests/bench/bench_lab_diagnosis.py
 

@@ -62,6 +62,11 @@ def asides(line: Line) -> list[bool]:
     return [*map(operator.or_, aside, disown)]
 
 
+def says_aside(words: str) -> bool:
+    """Tell whether *words*, lexemes between blanks, themselves name an earlier job or another machine."""
+    return re.search(r"(?<=\s)(?:%s|%s)(?=\s)" % (_PAST, _ELSEWHERE), words) is not None
+
+
 _AGAIN = (
     r"same again|(?:the )?same (?:thing |one |place |setup )?(?:please|now|here|this time)|again "
     r"please|once more please"

@@ -23,7 +23,7 @@ from .site_names import of_files
 from .surroundings import SOFTWARE
 
 _WORDS = texts("unread")
-_FILLERS = listed(texts("words")["fillers"])
+FILLERS = listed(texts("words")["fillers"])
 _WEIGHTY, _EVERYDAY = listed(_WORDS["weighty"]), listed(_WORDS["everyday"])
 _PLACE_WORDS, _ENDS = listed(_WORDS["place_words"]), listed(_WORDS["ends"])
 _APART, _LEADS_TO, _PROSE, _UNITS = (listed(_WORDS[name]) for name in ("apart", "leads_to", "prose", "units"))
@@ -157,7 +157,7 @@ def is_denied(leading: Sequence[str]) -> bool:
 
 def _names(lex: str) -> bool:
     """Tell whether a word behind a number says what is counted."""
-    return lex in _COUNTED or lex not in _ENDS | _FILLERS
+    return lex in _COUNTED or lex not in _ENDS | FILLERS
 
 
 def unread(words: Sequence[Left], slots: Slots, site: Site, systems: Sequence[str] = ()) -> tuple[Unread, ...]:
@@ -341,7 +341,7 @@ def _is_value(words: Sequence[str]) -> bool:
 def _is_uncounted(left: Left) -> bool:
     """Tell whether a word that nobody knows stands before "nodes": it may be their number."""
     word = left.before[-1] if left.before else ""
-    return word.isalpha() and word.islower() and len(word) > 3 and word not in _FILLERS | _ADJECTIVES | _COUNTED
+    return word.isalpha() and word.islower() and len(word) > 3 and word not in FILLERS | _ADJECTIVES | _COUNTED
 
 
 def _corrects(left: Left) -> bool:

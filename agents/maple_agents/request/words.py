@@ -41,7 +41,8 @@ _WORDS = texts("words")
 RANK_A_GPU = "rank-a-gpu"  # a wish, too: it counts where a program has one process on a node otherwise
 
 _RANK_A_GPU = re.compile(
-    r"\b(?:one|1|a|single) (?:process|rank|task)(?:es|s)? ?(?:per|/|for each|for every|on each|each) ?(?:gpu|card)\b",
+    r"\b(?:one|1|a|single) (?:process|rank|task)(?:es|s)? ?(?:per|/|for each|for every|on each|each) ?"
+    r"(?:gpu|card|gcd|tile)s?\b",
     re.I,
 )
 
@@ -69,7 +70,14 @@ def read_english(text: str, those: tuple[SiteNames, ...]) -> Asked:
     line, readings, taken = _readings(forms.plain_form(text), those, text)
     weighed = weigh(line, readings)
     return _asked(
-        weighed, line, text, [*taken, *((outer.start, outer.end) for outer in readings if not _is_apart(outer))]
+        weighed,
+        line,
+        text,
+        [
+            *taken,
+            *((outer.start, outer.end) for outer in readings if not _is_apart(outer)),
+            *(match.span() for match in _RANK_A_GPU.finditer(text)),
+        ],
     )
 
 
@@ -194,7 +202,7 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
     shell = [readings.pop("output")] if "$" in str(getattr(readings.get("output"), "value", "")) else []
     wrong += [*counts.contradictions(counted), *counts.overfull(line, counted)]
     _rank_slot(readings, counted)
-    _gpu_slot(readings)
+    unused = _gpu_slot(readings)
     slots = Slots(_slot(reading, text) for reading in readings.values() if reading.name in NAMES)
     unread = left(line, spans)
     return Asked(
@@ -206,7 +214,7 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
         gpus_open=bare is not None and bool(counted.nodes and counted.nodes > 1),
         left=(
             *unread,
-            *(apart(reading.start, reading.end, text) for reading in (*weighed.arguments, *dropped)),
+            *(apart(reading.start, reading.end, text) for reading in (*weighed.arguments, *dropped, *unused)),
             *(
                 apart(reading.start, reading.end, text, aside=True) for reading in (*weighed.outdone, *shell, *clashing)
             ),  # no directive expands $SCRATCH
@@ -249,15 +257,19 @@ def _rank_slot(readings: dict[str, Reading], counted: counts.Counts) -> None:
         )
 
 
-def _gpu_slot(readings: dict[str, Reading]) -> None:
-    """The memory of the GPU, and a constraint that names features, say which GPU is wanted."""
+def _gpu_slot(readings: dict[str, Reading]) -> list[Reading]:
+    """The memory of the GPU, and a constraint that names features, say which GPU is wanted; return what does not."""
     memory, constraint = readings.pop(MEMORY, None), readings.pop("constraint", None)
     if memory is not None and "GB" not in str(readings.get("gpu", memory).value).upper():
         gpu = readings.get("gpu")
         value = "%s %sGB" % (gpu.value, memory.value) if gpu else "%sGB" % memory.value
         readings["gpu"] = (gpu or memory)._replace(name="gpu", value=value)
-    if constraint is not None and "gpu" not in readings and str(constraint.value).lower() not in ("gpu", "cpu"):
-        readings["gpu"] = constraint._replace(name="gpu")
+    if constraint is None or str(constraint.value).lower() in ("gpu", "cpu"):
+        return []
+    if "gpu" in readings:
+        return [constraint] if readings["gpu"].value != constraint.value else []
+    readings["gpu"] = constraint._replace(name="gpu")
+    return []
 
 
 def _slot(reading: Reading, text: str) -> Slot:

@@ -17,7 +17,7 @@ from ...base.near_names import meant
 if TYPE_CHECKING:
     from maple_agents.ask.sites.this_site import Here
     from maple_agents.base.slots import Assumed
-    from maple_agents.request.unread import Asked
+    from maple_agents.request.unread import Asked, Left
     from maple_agents.templates.cluster import Cluster
 
 ONE_WORD = (
@@ -58,6 +58,7 @@ class Wanted(NamedTuple):
     unread: "tuple[Unread, ...]" = ()  # of the text, what may not be passed over in silence
     doubts: tuple[Missing, ...] = ()  # slots that the text speaks of and that have no one value
     doubted: tuple[Slot, ...] = ()  # several values of such a slot
+    left: "tuple[Left, ...]" = ()  # words of the text that no reading used
 
 
 def option(words: str) -> Slot:
@@ -126,12 +127,14 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
     resolved = _resolved(text, asked, cluster)
     own = Slots(slot for slot in resolved.slots.values() if slot.origin.by != "model")
     slots = options.with_more(own.values())
-    slots = _undenied(text, slots.replaced(_named(text, resolved, slots, cluster)))
+    named = _named(text, resolved, slots, cluster)
+    replaced = tuple(Unread(str(slots[own.name].value)) for own in named if own.name in slots)  # of a pasted line
+    slots = _undenied(text, slots.replaced(named))
     slots = slots.with_more(_of_model(resolved.slots, cluster))  # what words and site leave open
     known_by = where.why if site_id or where.how != "said" else "the request names it"
     return Wanted(
         text, slots, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds, resolved.rest, known_by,
-        _unread(text, resolved, slots, cluster), resolved.doubts, resolved.doubted,
+        (*_unread(text, resolved, slots, cluster), *replaced), resolved.doubts, resolved.doubted, resolved.left,
     )  # fmt: skip
 
 
@@ -158,7 +161,8 @@ _SIZES: tuple[Name, ...] = ("nodes", "gpus_per_node", "gpus_total", "ranks_per_n
 
 def _size_unsaid(asked: Wanted) -> tuple[Missing, ...]:
     """Return the question for the size where the words say none: a script of one node would be a guess."""
-    if not asked.text or asked.ranks is not None or any(name in asked.slots for name in _SIZES):
+    counts = _SIZES if "gpu" not in asked.slots else _SIZES[:4]  # cores beside a GPU do not say how many GPUs
+    if not asked.text or asked.ranks is not None or any(name in asked.slots for name in counts):
         return ()
     return (Missing("nodes", "no size is said; say how many nodes", (), "1"),)
 
@@ -251,6 +255,7 @@ def _accounted(asked: Wanted) -> Wanted:
 
 def held_against(asked: Wanted, script: bytes, assumed: "Sequence[Assumed]", advice: Sequence[str]) -> Wanted:
     """Return *asked* with each name of its words told, or asked for, that neither the script nor what is said has."""
+    from maple_agents.request.gate.untouched import untouched
     from maple_agents.request.gate.unwritten import uncounted, unwritten
 
     values = [*(str(slot.value) for slot in asked.slots.values()), *(str(each.value) for each in assumed)]
@@ -263,14 +268,23 @@ def held_against(asked: Wanted, script: bytes, assumed: "Sequence[Assumed]", adv
         *uncounted(asked.text, held, sizes, [each.slot for each in assumed]),
         *_elsewhere(asked, assumed),
     )
-    return asked._replace(unread=(*asked.unread, *_shown(asked.text, lost))) if lost else asked
+    code = re.sub(r"(?m)^# .*", "", held[0])  # what a comment says is nothing that somebody asked for
+    told_of = [word.text for word in (*asked.unread, *lost)]
+    lost += tuple(untouched(asked.text, asked.left, asked.slots, (code, *values), told_of))
+    return asked._replace(unread=(*asked.unread, *_shown(asked.text, tuple(dict.fromkeys(lost))))) if lost else asked
 
 
 def _elsewhere(asked: Wanted, assumed: "Sequence[Assumed]") -> "tuple[Unread, ...]":
-    """Return the wish that is a place's own name, where another place was taken for it: "debug" as debug-scaling."""
+    """Return the wish for a kind of place where another was taken for it: "debug" as debug-scaling, or said as well."""
+    said = [str(asked.slots[name].value).lower() for name in _PLACES if name in asked.slots]
     taken = {str(each.value).lower() for each in assumed if each.slot in _PLACES}
     names = {row.name.lower() for row in asked.cluster.site.partitions if not row.routed}
-    return tuple(Unread(wish) for wish in sorted(asked.wishes & names) if taken and wish not in taken)
+    lost = [wish for wish in asked.wishes & names if taken and wish not in taken]
+    lost += [wish for wish in asked.wishes & _KINDS if said and not any(wish in place for place in said)]
+    return tuple(map(Unread, sorted({*lost})))
+
+
+_KINDS = frozenset(("debug", "interactive", "preempt"))  # of places, as people wish for them
 
 
 def _by_tagger(asked: Wanted) -> Wanted:
