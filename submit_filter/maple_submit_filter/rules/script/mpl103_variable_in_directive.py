@@ -13,6 +13,7 @@ from ...types.findings import Finding
 from ...types.job import Job, Oddity, Setting
 from ...types.launch_plan import LaunchPlan
 from .. import rule
+from ..limits import surely_openpbs
 
 # What sbatch 22.05.8 refuses when it is no number, time or amount; asked of the program.
 _REFUSED = {
@@ -20,6 +21,7 @@ _REFUSED = {
     "mem": "", "gpus-per-node": "gpus_per_node",
 }  # fmt: skip
 # What OpenPBS 23.06 refuses: Illegal attribute or resource value. The resources of a chunk are numbers as well.
+_TORQUES = rb"\bppn=|\bpv?mem=|PBS_(?:NUM_NODES|NUM_PPN|NP|ARRAYID)\b"  # words of Torque
 _REFUSED_BY_QSUB = {"select": "nodes", "walltime": "walltime"}
 
 
@@ -32,15 +34,25 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   sbatch says: "$NODES" is not a valid node count; qsub: Illegal attribute or resource value. A path or a
            name with a variable is taken letter for letter: an output folder called $HOME is not there, and the job
            fails without a message, or its output is not delivered. Maple shows sbatch's own pattern, the value that
-           the script gives the variable, or the file in the folder of submission. An output in a folder that is called
-           like a variable is changed unasked, for no such folder is there. The rest is only reported: what the variable
-           will hold when the job runs is not known when it is submitted.
+           the script gives the variable, or the file in the folder of submission. Torque knows the job's variables in
+           the names of its files: where a script speaks to it, they are not reported there. An output in a folder that
+           is called like a variable is changed unasked, for no such folder is there. The rest is only reported: what
+           the variable will hold when the job runs is not known when it is submitted.
     """
     for oddity in job.script.oddities:
         if oddity.kind == "variable":
             setting = _at(job, oddity.span)
-            if setting is not None:
+            if setting is not None and not _by_torque(setting, job, site):
                 yield _finding(oddity, setting, plan, job)
+
+
+def _by_torque(setting: Setting, job: Job, site: Site) -> bool:
+    """Return whether Torque may expand it, which knows the job's variables in the names of output files."""
+    if not is_pbs(job) or surely_openpbs(job, site) or not re.search(_TORQUES, job.source):
+        return False
+    names = {match.group(1) or match.group(2) for match in _NAMED.finditer(setting.value)}
+    own = all(name.startswith(b"PBS_") or name in (b"HOSTNAME", b"HOME", b"USER") for name in names)
+    return setting.name in ("output", "error") and own
 
 
 def _at(job: Job, span: Span) -> Optional[Setting]:

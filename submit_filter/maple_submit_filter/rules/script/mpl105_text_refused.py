@@ -64,7 +64,8 @@ def _by_qsub(job: Job, site: Site, message: str, place: Optional[Span]) -> Findi
     fix = _unix(job.source) if _returns(job.source) else _bare(job)
     fix = fix or (_hyphens(job.source, place) if place is not None else None)
     sure = fix is not None or surely_openpbs(job, site)  # Torque has options of its own
-    says = "qsub refuses the script: " + (message[6:] if message.startswith("qsub: ") else message)
+    who = "qsub" if sure else "OpenPBS's qsub"
+    says = "%s refuses the script: %s" % (who, message[6:] if message.startswith("qsub: ") else message)
     return Finding(WHY, says, place or _first_line(job.source), sure,
                    fixes=(fix,) if fix is not None else (), help=_help(job))  # fmt: skip
 
