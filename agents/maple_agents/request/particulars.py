@@ -78,6 +78,10 @@ _OUTPUT = _compiled(
     r"(?i)\b(?:(?:std)?out(?:put)?(?: ?file)?|(?:the )?(?:standard )?outputs?|logs?(?: ?file)?"
     r"|logging)(?![\w./%%-])(?: and (?:stderr|errors?))?"
     r"%s%s" % (_LINK, _FILE))  # fmt: skip
+_INTO = _compiled(
+    r"(?i)(?:stdout|output|logs?(?: ?files?)?)(?:\s+(?:should|must|has to|to))?(?:\s+go(?:es)?)?"
+    r"\s+(?:in|to|into|under)\b"
+)
 _LOG_FORM = _compiled(r"[^\s]*(?:%[jJxAaN]|\.(?:out|log|txt|err|o))[\w.%]*$")
 _VARIABLE = _compiled(
     r"(?<![\w$/.-])(?P<name>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|(?<=export[ ])[A-Za-z_]\w*)=(?P<value>\"[^\"\n]*\""
@@ -271,5 +275,6 @@ def _output(text: str) -> Iterator[Reading]:
     for match in _OUTPUT.finditer(text):
         file = match.group("file").rstrip(".")
         folder = file.endswith("/")
-        if _LOG_FORM.search(file) or "/" in file and "." in file.rpartition("/")[2] and not folder:
+        into = folder and _INTO.match(match[0]) is not None
+        if _LOG_FORM.search(file) or "/" in file and "." in file.rpartition("/")[2] and not folder or into:
             yield Reading("output", file, match.start(), match.start("file") + len(file))

@@ -18,9 +18,10 @@ _SLOTS = {
     "queue": "queue",
     "qos": "qos",
 }
-_VALUE = re.compile(r"[\"'`*_(<\[]*(?P<value>(?:[\w][\w.+-]*[\w]|\w)(?:@[a-z]\w{2,7}(?![\w.@]))?)")
+_VALUE = re.compile(r"[\"'`*_(<\[]*(?P<value>(?:[\w][\w.+-]*[\w]|\w)(?:@[a-z]\w{2,7}(?!\.?[\w@]))?)")
 _HOSTILE = re.compile(r"[\"'`(<\[]*[^\s,]*(?:[$`|&<>\\{}]|;\S|\.\./)")
 _LINK = re.compile(
+    r"(?:[ \t]+(?:with|for|of|that has)(?:[ \t]+[\w-]+){1,3}(?=[ \t]+is[ \t]+(?:called|named)\b))?"  # "with GPUs"
     r"[\"'*_)]*(?:[ \t]*(?P<sign>:=|=>|=|:|->|#)[\"'*_]*|[ \t]+(?:(?P<is>is|called|named|will "
     r"be|should be|must be|would be)(?![\w-])|"
     r"(?:name|number|code|id|string|of|to (?:use|charge|bill)|to|under|the|for (?:this|the "
@@ -60,7 +61,6 @@ def read(line: Line, text: str) -> Iterator[Reading]:
     yield from _parts(line, text)
 
 
-_HOURS_OF = re.compile(r"@[A-Za-z][\w-]*(?!\.?[\w@])")  # IDRIS charges the hours of a kind of node: abc@v100
 _SEPARATES = frozenset((",", ";", "|", "(", ")", ".", "", "\n"))
 
 
@@ -93,8 +93,6 @@ def _behind(line: Line, text: str, at: int, key: str, used: bool) -> Reading | N
             )
         return None
     value, end = match.group("value"), match.end("value")
-    hours = _HOURS_OF.match(text, end) if slot == "account" else None
-    value, end = (value + hours[0], hours.end()) if hours is not None else (value, end)
     stops = value.lower() in _STOP and not (value.lower() == "gpu" and slot in ("partition", "queue"))
     if not (signed or quoted) and line.words[line.word_at(match.start("value"))].lex in _VALUES:
         return None

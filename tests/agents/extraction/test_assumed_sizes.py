@@ -122,3 +122,28 @@ def test_an_account_names_the_kind_of_hours(words, tmp_path):
     """IDRIS, http://www.idris.fr/eng/jean-zay/cpu/jean-zay-cpu-doc_account-eng.html: project@v100."""
     answer = answered("ddp train.py, 1 node, 4 GPUs, 2 h, %s" % words, str(tmp_path), "generic-slurm")
     assert answer["slots"]["account"].startswith("abc@")
+
+
+@pytest.mark.parametrize(
+    ("words", "slot", "name"),
+    [('the partition with gpus is called "rtx"', "partition", "rtx"),
+     ("the qos for students is named teach", "qos", "teach"),
+     ("the account of my group is called phys7", "account", "phys7")],
+)  # fmt: skip
+def test_a_name_stands_behind_what_tells_the_thing_apart(words, slot, name, tmp_path):
+    """ "with gpus" belongs to the partition, not to its name."""
+    answer = answered("ddp train.py, 1 node, 4 GPUs, 2 h, %s" % words, str(tmp_path), "generic-slurm")
+    assert answer["slots"][slot] == name
+
+
+@pytest.mark.parametrize(
+    ("site", "more", "line"),
+    [("generic-slurm", "", "#SBATCH --output=runs/%x-%j.out"),
+     ("generic-slurm", ", array 1-10", "#SBATCH --output=runs/%x-%A_%a.out"), ("generic-pbs", "", "#PBS -o runs/")],
+)  # fmt: skip
+def test_logs_go_to_a_folder(site, more, line, tmp_path):
+    """sbatch(1) takes the name of a file, qsub(1) a folder too; Slurm makes no folder, which is told."""
+    for words in ("logs go to runs/", "output in runs/ please"):
+        answer = answered("ddp train.py, 1 node, 4 GPUs, 2 h, %s%s" % (words, more), str(tmp_path), site)
+        assert line in answer["script"].splitlines()
+        assert any("mkdir -p runs" in each for each in answer["advice"]) == (site == "generic-slurm")

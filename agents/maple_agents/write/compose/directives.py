@@ -132,6 +132,12 @@ def _besides(plan: Plan) -> list[Directive]:
         ("output", "output"), ("mail-user", "mail"), ("mail-type", "mail_on"), ("dependency", "dependency"),
     )  # fmt: skip
     directives = [Directive(option, plan.slots.text(slot), slot) for option, slot in slots if slot in plan.slots]
+    if not pbs:  # qsub(1) takes a folder for -o, sbatch(1) the name of a file
+        file = "%x-%A_%a.out" if "array" in plan.slots else "%x-%j.out"
+        directives = [
+            each._replace(value=each.value + file) if each.option == "output" and each.value.endswith("/") else each
+            for each in directives
+        ]
     if "mail" in plan.slots and "mail_on" not in plan.slots:
         directives.append(Directive("mail-type", "END,FAIL", "mail"))
     return [

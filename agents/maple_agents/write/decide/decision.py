@@ -272,6 +272,7 @@ def advice(plan: Plan) -> tuple[str, ...]:
         *_other_name(plan),
         *(plan.model[0].around if plan.model is not None else ()),
         *_walltime(plan),
+        *_folder(plan),
         *_queue(plan),
         *_caps(plan),
         *_whole(plan),
@@ -289,6 +290,17 @@ def _other_name(plan: Plan) -> tuple[str, ...]:
 
 def _walltime(plan: Plan) -> tuple[str, ...]:
     return () if plan.value("walltime") else ("No walltime was given; the scheduler's default applies.",)
+
+
+def _folder(plan: Plan) -> tuple[str, ...]:
+    """Return that the log's folder has to be there: Slurm makes none, and the log is lost (sbatch(1), --output)."""
+    folder = plan.slots.text("output").rpartition("/")[0]
+    needed = folder and plan.cluster.site.scheduler == "slurm" and "$" not in folder
+    return (
+        ("The log goes to %s/, which must be there when the job starts: mkdir -p %s" % (folder, folder),)
+        if needed
+        else ()
+    )
 
 
 def _queue(plan: Plan) -> tuple[str, ...]:
