@@ -15,6 +15,7 @@ from .language.lexemes import FAINT, GPUS, SAID, WEAK, Reading
 
 _LEADER = re.compile(r"(?m)^([ \t>*-]*[A-Za-z][\w/() -]{0,30}?)[ \t]*(\.{3,}|_{3,})[ \t]*(?=\S)")
 _ROW = re.compile(r"(?m)^([ \t]*)\|([^|\n]*)\|([^|\n]*)(?:\|[ \t]*)?$")
+_COMPLAINT = re.compile(r"(?m)^[ \t>]*(?:[\w./-]+: (?:error|fatal|warning)|(?:\w+\.)*\w*(?:Error|Exception)): [^\n]*")
 _PAIRS = re.compile(r"(?m)(?:^[ \t]*[A-Za-z][\w() -]{0,30}[,;\t][ \t]*[^\s,;][^,;\t\n]*(?:\n|$)){3,}")
 _PAIR = re.compile(r"(?m)^([ \t]*[A-Za-z][\w() -]{0,30})[,;\t]")
 _HEADER = re.compile(r"(?i)\A[ \t]*\w+[,;\t][ \t]*values?[ \t]*$", re.M)
@@ -52,6 +53,7 @@ def plain_form(text: str) -> str:
     text = _LISTED.sub(lambda line: line[1] + re.sub(r"[\[\]\"',]", " ", line[2]), text)
     text = _COMMENTED.sub(_blank, text)
     text = _SHEBANG.sub(_blank, text)
+    text = _COMPLAINT.sub(_blank, text)
     text = _RULE.sub(_blank, text)
     text = _STAMP.sub(_blank, text)
     for key, asks in _QUESTIONS:

@@ -147,3 +147,36 @@ def test_logs_go_to_a_folder(site, more, line, tmp_path):
         answer = answered("ddp train.py, 1 node, 4 GPUs, 2 h, %s%s" % (words, more), str(tmp_path), site)
         assert line in answer["script"].splitlines()
         assert any("mkdir -p runs" in each for each in answer["advice"]) == (site == "generic-slurm")
+
+
+@pytest.mark.parametrize(
+    ("site", "words", "account"),
+    [
+        ("olcf-frontier", "extended, 16 nodes, 24h, srun, -J proto3, chem101, nequip.py", "chem101"),
+        ("sdsc-expanse", "4 v100 one node, gpu, 24h, TG-BIO230077, 300G, unet.py", "TG-BIO230077"),
+        ("purdue-anvil", "gpu-debug partition, 2 gpus, 20 minutes, nairr250012-gpu. check_ddp.py", "nairr250012-gpu"),
+        ("sdsc-expanse", "nairr-gpu 2N --gpus=h100:8 24h nairr250102 torchrun fsdp train_llm.py", "nairr250102"),
+    ],
+)  # fmt: skip
+def test_the_only_code_that_is_left_is_the_account(site, words, account, tmp_path):
+    """The site demands one, and nothing else of the list is open."""
+    answer = answered(words, str(tmp_path), site)
+    assert answer["slots"]["account"] == account
+    assert all(each["text"] not in account for each in answer["unread"])
+
+
+@pytest.mark.parametrize(
+    "words", ["unet.py on wikitext103, 4 v100, one node, gpu, 24h", "resnet152.py, 4 v100, one node, gpu, 24h",
+              "chem101, phys102, unet.py, 4 v100, one node, gpu, 24h"],
+)  # fmt: skip
+def test_a_code_in_a_sentence_and_one_of_two_is_no_account(words, tmp_path):
+    """Data, a program, one of two: the account is asked for."""
+    assert "account" in answered(words, str(tmp_path), "sdsc-expanse")["missing"]
+
+
+def test_lines_of_an_error_ask_for_nothing(tmp_path):
+    """Who reports is no launcher: the program is started as the request says below."""
+    said = "srun: error: g07: task 1: Exited with exit code 1\nRuntimeError: CUDA out of memory\n%s"
+    words = "so 2 nodes with 4 GPUs each please, accelerate launch finetune.py, 2 h, partition gpu"
+    answer = answered(said % words, str(tmp_path), "generic-slurm")
+    assert answer["slots"]["launcher"] == "accelerate"

@@ -211,13 +211,19 @@ def _settled(
 
 def _picked(asked: Wanted, missing: "Sequence[Missing]") -> Wanted:
     """Return *asked* with the answers that its own words give, *asked* itself where they give none."""
-    from maple_agents.request.gate.picked import picked
+    from maple_agents.request.gate.picked import account, picked
 
     for question in missing:
-        answer = picked(question, asked.unread) if question.slot not in asked.slots else None
-        if answer is not None:
-            slot, word = answer
-            asked = _with(asked._replace(unread=tuple(each for each in asked.unread if each is not word)), [slot])
+        if question.slot in asked.slots:
+            continue
+        if question.slot == "account" and not question.choices:
+            own = account(asked.text, asked.slots)
+            used = tuple(word for word in asked.unread if own is not None and word.text in str(own.value))
+        else:
+            own, used = picked(question, asked.unread)
+        if own is not None:
+            rest = tuple(word for word in asked.unread if word not in used)
+            asked = _with(asked._replace(unread=rest), [own])
     return asked
 
 
