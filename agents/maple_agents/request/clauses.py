@@ -55,7 +55,9 @@ def asides(line: Line) -> list[bool]:
         if other:
             ends = next((at for at in nows if at > other[-1]), last + 1)
             _mark(aside, first if not nows or nows[0] > other[0] else other[0], ends)
-    for before in line.find(r"same(?: \w+){0,3} (?:as|like) (?:before|last time|always|usual) :"):
+    for before in line.find(
+        r"(?:same|rest|everything|all)(?: \w+){0,3} (?:as|like) (?:before|last time|always|usual) :"
+    ):
         _mark(aside, before.first, _sentence_end(line, before.last), False)
     for again in line.find(_AGAIN):
         _mark(aside, _sentence(line, again.first), again.last + 1, False)

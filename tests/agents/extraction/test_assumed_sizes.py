@@ -180,3 +180,14 @@ def test_lines_of_an_error_ask_for_nothing(tmp_path):
     words = "so 2 nodes with 4 GPUs each please, accelerate launch finetune.py, 2 h, partition gpu"
     answer = answered(said % words, str(tmp_path), "generic-slurm")
     assert answer["slots"]["launcher"] == "accelerate"
+
+
+@pytest.mark.parametrize(
+    "again", ["Everything else as before", "The rest like last time", "All as usual", "The same as before"]
+)
+def test_what_stands_behind_as_before_is_wanted(again, tmp_path):
+    """A colon, and what it was then: it is what it shall be now."""
+    said = "It was 1 node with 4, now 2 nodes with 4 each. %s: -p gpu -t 12:00:00, accelerate launch finetune.py"
+    slots = answered(said % again, str(tmp_path), "generic-slurm")["slots"]
+    wanted = {"nodes": 2, "partition": "gpu", "walltime": "12:00:00", "launcher": "accelerate"}
+    assert {name: slots.get(name) for name in wanted} == wanted
