@@ -41,7 +41,7 @@ SHAPES: dict[str, Any] = {
     "forecast": forecast.Answer,
     "progress": Union[progress.Whole, progress.Jobs, progress.Answered],
     "report": report.Report,
-    "replay": replay.Answer,
+    "replay": replay.Replay,
     "verify": verify.Answers,
     "templates": Union[pages.OfSite, pages.All, catalogue.Export],
     "site": Union[site.Sites, site.Revisions],

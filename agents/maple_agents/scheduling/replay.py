@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 from ..base.page import Bar, bars, document, paragraph, table
 from ..forecast.needs import Forecast
@@ -27,25 +27,27 @@ _FEW, _MANY = 10, 100  # submissions of a user
 GROUPS = ("below %d jobs" % _FEW, "%d to %d jobs" % (_FEW, _MANY - 1), "%d jobs or more" % _MANY)
 
 
-class Row(NamedTuple):
-    """A policy and what it came to: over all, by size class, by how much the user submits."""
+class Policy(Figures):
+    """An ordering and what it came to: over all, by size class, by how much the user submits. Times in hours."""
 
-    name: str
+    policy: str
     says: str
-    all: Figures
     sizes: dict[str, Figures]
     users: dict[str, Figures]
 
 
-class Rule(NamedTuple):
-    """A rule that shortens limits to *factor* times the longest of the last three runs, and what it would have done."""
+class Limit(TypedDict):
+    """A rule that shortens limits to *factor* times the longest of three runs. *asked_before*, *_after*: node hours."""
 
     factor: float
-    done: Shortened
+    changed: int
+    killed: int
+    asked_before: float
+    asked_after: float
 
 
-class Replay(NamedTuple):
-    """*recorded*: waits as they were; *rows*: the policies, on the same pool.
+class Replay(TypedDict):
+    """`maple admin replay`. *recorded*: waits as they were; *policies*: on the same pool.
 
     *foretold*: share of jobs that had a forecast when they came. *left_out*: jobs without a size or a run.
     """
@@ -56,9 +58,9 @@ class Replay(NamedTuple):
     jobs: int
     left_out: int
     foretold: float
-    recorded: Row
-    rows: tuple[Row, ...]
-    rules: tuple[Rule, ...]
+    recorded: Policy
+    policies: list[Policy]
+    limits: list[Limit]
 
 
 class NothingToReplay(ValueError):
@@ -83,12 +85,14 @@ def replay(
     played = list(play(usable))
     step("forecasts")
     jobs = list(_jobs(usable, unit, played))
-    rows = tuple(_rows(jobs, pool, step))
-    rules = tuple(Rule(factor, shortened(played, factor)) for factor in FACTORS)
+    policies = list(_policies(jobs, pool, step))
+    limits = [_limit(factor, shortened(played, factor)) for factor in FACTORS]
     foretold = sum(job.expected is not None for job in jobs) / len(jobs)
     ended = list(_as_recorded(usable, jobs))
-    recorded = _row("recorded", "as it was", ended)
-    return Replay(unit, pool, load(ended, pool), len(jobs), len(runs) - len(usable), foretold, recorded, rows, rules)
+    return Replay(
+        unit=unit, pool=pool, load=load(ended, pool), jobs=len(jobs), left_out=len(runs) - len(usable),
+        foretold=foretold, recorded=_policy("recorded", "as it was", ended), policies=policies, limits=limits,
+    )  # fmt: skip
 
 
 def _counts(runs: Sequence[Run], unit: str) -> bool:
@@ -127,20 +131,28 @@ def _as_recorded(runs: Sequence[Run], jobs: Sequence[Job]) -> Iterable[Ended]:
         yield Ended(job, started, started + run.seconds)
 
 
-def _rows(jobs: Sequence[Job], pool: int, step: Callable[[str], None]) -> Iterable[Row]:
+def _policies(jobs: Sequence[Job], pool: int, step: Callable[[str], None]) -> Iterable[Policy]:
     policies: tuple[tuple[Ordering, float], ...] = (
         (fifo.POLICY, math.inf), (easy.POLICY, math.inf), (size_only.POLICY, OVERDUE),
         (shuffled_work.policy(jobs), OVERDUE), (forecast_work.policy(jobs), OVERDUE), (oracle_work.POLICY, OVERDUE),
     )  # fmt: skip
     for policy, overdue in policies:
-        yield _row(policy.name, policy.says, simulate(jobs, pool, policy, overdue))
+        yield _policy(policy.name, policy.says, simulate(jobs, pool, policy, overdue))
         step(policy.name)
 
 
-def _row(name: str, says: str, ended: Sequence[Ended]) -> Row:
+def _policy(name: str, says: str, ended: Sequence[Ended]) -> Policy:
     sizes = {_class_name(most): value for most, value in by(ended, lambda each: _class(each.job.size)).items()}
     users = by(ended, lambda each: each.job.group)
-    return Row(name, says, figures(ended), sizes, {group: users[group] for group in GROUPS if group in users})
+    by_habit = {group: users[group] for group in GROUPS if group in users}
+    return {"policy": name, "says": says, **figures(ended), "sizes": sizes, "users": by_habit}
+
+
+def _limit(factor: float, done: Shortened) -> Limit:
+    asked_before, asked_after = done.asked_before, done.asked_after
+    return Limit(
+        factor=factor, changed=done.changed, killed=done.killed, asked_before=asked_before, asked_after=asked_after
+    )
 
 
 def _class(count: int) -> int:
@@ -150,65 +162,6 @@ def _class(count: int) -> int:
 
 def _class_name(most: int) -> str:
     return "%d" % most if most <= 2 else "%d to %d" % (most // 2 + 1, most)
-
-
-class Policy(Figures):
-    """An ordering and what it came to: over all, by size class, by how much the user submits. Times in hours."""
-
-    policy: str
-    says: str
-    sizes: dict[str, Figures]
-    users: dict[str, Figures]
-
-
-class Limit(TypedDict):
-    """A rule that shortens limits to *factor* times the longest of three runs. *asked_before*, *_after*: node hours."""
-
-    factor: float
-    changed: int
-    killed: int
-    asked_before: float
-    asked_after: float
-
-
-class Answer(TypedDict):
-    """`maple admin replay`. *recorded*: waits as they were; *foretold*: share of jobs that had a forecast."""
-
-    unit: str
-    pool: int
-    load: float
-    jobs: int
-    left_out: int
-    foretold: float
-    recorded: Policy
-    policies: list[Policy]
-    limits: list[Limit]
-
-
-def answer(done: Replay) -> Answer:
-    """Return the replay as `--json` prints it: hours, and names of policies as they are in the table."""
-    return Answer(
-        unit=done.unit,
-        pool=done.pool,
-        load=done.load,
-        jobs=done.jobs,
-        left_out=done.left_out,
-        foretold=done.foretold,
-        recorded=_policy(done.recorded),
-        policies=[_policy(row) for row in done.rows],
-        limits=[_limit(rule.factor, rule.done) for rule in done.rules],
-    )
-
-
-def _policy(row: Row) -> Policy:
-    return {"policy": row.name, "says": row.says, **row.all, "sizes": row.sizes, "users": row.users}
-
-
-def _limit(factor: float, done: Shortened) -> Limit:
-    asked_before, asked_after = done.asked_before, done.asked_after
-    return Limit(
-        factor=factor, changed=done.changed, killed=done.killed, asked_before=asked_before, asked_after=asked_after
-    )
 
 
 _ORDERINGS = "Hours, but for the slowdown: time to the end over run time, at least ten minutes of it; the mean."
@@ -231,22 +184,22 @@ def _lines(replay: Replay, source: str) -> Iterator[str]:
     yield "<h1>A history played again</h1>"
     yield paragraph(summary(replay, source))
     yield "<h2>Orderings: mean wait</h2>"
-    yield _bars(replay.rows)
+    yield _bars(replay["policies"])
     yield "<dl>%s</dl>" % "".join(
-        "<dt>%s</dt><dd>%s</dd>" % (escape(row.name), escape(row.says)) for row in replay.rows
+        "<dt>%s</dt><dd>%s</dd>" % (escape(row["policy"]), escape(row["says"])) for row in replay["policies"]
     )
-    rows = [_figures(row) for row in (replay.recorded, *replay.rows)]
+    rows = [_figures(row) for row in (replay["recorded"], *replay["policies"])]
     yield table(_ORDERINGS, ["", *(name for name, _ in _COLUMNS)], rows)
     yield paragraph(LIMITS_OF_IT, soft=True)
     yield "<h2>Mean wait by size</h2>"
-    yield _groups("Hours; jobs by %s." % replay.unit, replay.rows, lambda row: row.sizes)
+    yield _groups("Hours; jobs by %s." % replay["unit"], replay["policies"], lambda row: row["sizes"])
     yield "<h2>Mean wait by how much a user submits</h2>"
-    yield _groups("Hours; nobody is named.", replay.rows, lambda row: row.users)
+    yield _groups("Hours; nobody is named.", replay["policies"], lambda row: row["users"])
     yield "<h2>Shorter limits</h2>"
     yield paragraph("Of rules that set a limit to so many times the longest of a job's last three runs.")
     yield table("", ["factor", "jobs with a shorter limit", "of these killed", "hours asked for before", "after"], [
-        ["%g" % rule.factor, "%d" % rule.done.changed, "%d" % rule.done.killed, "%.0f" % rule.done.asked_before,
-         "%.0f" % rule.done.asked_after] for rule in replay.rules])  # fmt: skip
+        ["%g" % limit["factor"], "%d" % limit["changed"], "%d" % limit["killed"], "%.0f" % limit["asked_before"],
+         "%.0f" % limit["asked_after"]] for limit in replay["limits"]])  # fmt: skip
 
 
 LIMITS_OF_IT = (
@@ -259,10 +212,11 @@ LIMITS_OF_IT = (
 
 def summary(replay: Replay, source: str) -> str:
     """Return what was played again, in a sentence."""
-    left = ", %d left out for want of a size or a run" % replay.left_out if replay.left_out else ""
-    idle = " Little waits on a pool that is loaded so little: --pool names a smaller one." if replay.load < BUSY else ""
+    left = ", %d left out for want of a size or a run" % replay["left_out"] if replay["left_out"] else ""
+    idle = " Little waits on a pool that is loaded so little: --pool names a smaller one."
     return "%d jobs of %s on %d %s, which they load to %.0f %%; %.0f %% of them had a forecast when they came%s.%s" % (
-        replay.jobs, source, replay.pool, replay.unit, 100 * replay.load, 100 * replay.foretold, left, idle,
+        replay["jobs"], source, replay["pool"], replay["unit"], 100 * replay["load"], 100 * replay["foretold"], left,
+        idle if replay["load"] < BUSY else "",
     )  # fmt: skip
 
 
@@ -270,22 +224,22 @@ def _hours(hours: float) -> str:
     return "%.2f" % hours
 
 
-def _figures(row: Row) -> list[str]:
-    return [row.name, *(show(row.all) for _, show in _COLUMNS)]
+def _figures(row: Policy) -> list[str]:
+    return [row["policy"], *(show(row) for _, show in _COLUMNS)]
 
 
-def _groups(caption: str, rows: Sequence[Row], of: Callable[[Row], dict[str, Figures]]) -> str:
+def _groups(caption: str, rows: Sequence[Policy], of: Callable[[Policy], dict[str, Figures]]) -> str:
     names = list(of(rows[0]))
     counts = ["jobs", *("%d" % of(rows[0])[name]["jobs"] for name in names)]
-    waits = [[row.name, *(_hours(of(row)[name]["wait"]) for name in names)] for row in rows]
+    waits = [[row["policy"], *(_hours(of(row)[name]["wait"]) for name in names)] for row in rows]
     return table(caption, ["", *names], [counts, *waits])
 
 
-def _bars(rows: Sequence[Row]) -> str:
+def _bars(rows: Sequence[Policy]) -> str:
     """Return the mean waits as bars; easy, which others are compared with, in another colour."""
-    shown = {row.name: "%s h" % _hours(row.all["wait"]) for row in rows}
-    looks = {row.name: "base" if row.name == "easy" else "bar" for row in rows}
+    shown = {row["policy"]: "%s h" % _hours(row["wait"]) for row in rows}
+    looks = {row["policy"]: "base" if row["policy"] == "easy" else "bar" for row in rows}
     return bars(
         "Mean wait by ordering",
-        [Bar(row.name, row.all["wait"], shown[row.name], row.says, looks[row.name]) for row in rows],
+        [Bar(row["policy"], row["wait"], shown[row["policy"]], row["says"], looks[row["policy"]]) for row in rows],
     )

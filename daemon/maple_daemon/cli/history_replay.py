@@ -77,9 +77,7 @@ def replay(
     if html:
         _write(html, page(done, os.path.basename(path)))
     if as_json:
-        from maple_agents.scheduling.replay import answer
-
-        output.echo(answer(done))
+        output.echo(done)
     else:
         _show(done, os.path.basename(path), limits, html)
 
@@ -143,16 +141,15 @@ def _show(done: "Replay", source: str, limits: bool, html: str | None) -> None:
         table = Table(
             "ordering", "mean wait", "1 in 100", "longest", "to the end", "slowdown", box=None, header_style="bold"
         )
-        for row in (done.recorded, *done.rows):
-            of = row.all
-            hours = (of["wait"], of["late"], of["worst"], of["completion"])
-            table.add_row(row.name, *("%.2f h" % number for number in hours), "%.2f" % of["slowdown"])
+        for row in (done["recorded"], *done["policies"]):
+            hours = (row["wait"], row["late"], row["worst"], row["completion"])
+            table.add_row(row["policy"], *("%.2f h" % number for number in hours), "%.2f" % row["slowdown"])
         tables.append(table)
     rules = Table("limit", "shortened", "killed", "hours asked", "now", box=None, header_style="bold")
-    for rule in done.rules:
-        done_by = rule.done
-        asked = ("%.0f" % done_by.asked_before, "%.0f" % done_by.asked_after)
-        rules.add_row("%g x the longest of 3" % rule.factor, "%d" % done_by.changed, "%d" % done_by.killed, *asked)
+    for limit in done["limits"]:
+        jobs = ("%d" % limit["changed"], "%d" % limit["killed"])
+        asked = ("%.0f" % limit["asked_before"], "%.0f" % limit["asked_after"])
+        rules.add_row("%g x the longest of 3" % limit["factor"], *jobs, *asked)
     tables.append(rules)
     _say(summary(done, source))
     _print(tables)

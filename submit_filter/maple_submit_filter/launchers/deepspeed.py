@@ -14,7 +14,7 @@ from ..play.outputs import node_of
 from ..play.program_owner import PYTHON
 from ..play.scene import MOST_TASKS, Agent, Scene, StepShape, Trail
 from ..play.shell_state import Shell
-from ..types.launch_plan import Link
+from ..types.launch_plan import Link, device_numbers
 from ..types.text import Text, number, plain
 from ..types.text import host as host_token
 from .devices import mask_of
@@ -191,7 +191,7 @@ def _agent(
     workers = asked if asked is not None else slots if hosts else len(visible) if visible else None
     if workers is not None and not option and (asked is not None or slots is not None):
         # Told how many, the runner makes CUDA_VISIBLE_DEVICES itself; whether they are there the site's cgroups say.
-        visible = tuple(b"%d" % index for index in range(min(workers, 64)))
+        visible = device_numbers(min(workers, 64))
     nodes = len(hosts) if hosts is not None and len(hosts) > 1 else 1 if hosts is not None else None
     if nodes == 1 and address is not None and not address.raw:
         address = plain(b"127.0.0.1")

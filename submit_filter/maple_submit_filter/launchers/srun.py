@@ -9,8 +9,9 @@ from ..play import image, working_folder
 from ..play.program_owner import SCHEDULER
 from ..play.scene import MOST_TASKS, Scene, StepShape, Trail
 from ..play.shell_state import Parent, Place, Shell
-from ..play.slurm_allocation import WHOLE_NODE, devices, gpus_in, gres_gpus
-from ..types.launch_plan import Link
+from ..play.slurm_allocation import WHOLE_NODE, gpus_in, gres_gpus
+from ..play.slurm_variables import devices
+from ..types.launch_plan import Link, device_numbers
 from ..types.text import Text, host, number, plain, token, unknown
 from .grammar import Reading, followed, link_of, read
 from .record import Launcher, RankWords
@@ -284,8 +285,7 @@ def _gpus(
         total = gpus_in(here) if link.option("gpus-per-node") else gres_gpus(here)
     if total is None:
         return None
-    every = tuple(b"%d" % index for index in range(total))
-    return _bound(link, shell, every, local, tasks_here)
+    return _bound(link, shell, device_numbers(total), local, tasks_here)
 
 
 def _bound(

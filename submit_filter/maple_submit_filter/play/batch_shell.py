@@ -8,7 +8,7 @@ from typing import Dict, Optional, Sequence
 
 from ..site.facts import Site
 from ..types.job import Settings
-from ..types.launch_plan import Allocation
+from ..types.launch_plan import Allocation, device_numbers
 from ..types.submission import Submission
 from ..types.text import Text, plain, unknown
 from . import image, working_folder
@@ -68,7 +68,7 @@ def login(submission: Submission) -> Dict[bytes, Variable]:
 
 
 def _slurm(submission: Submission, settings: Settings, given: Allocation, site: Site, source: Text) -> Shell:
-    gpus = tuple(b"%d" % index for index in range(given.gpus_per_node)) if given.gpus_per_node else None
+    gpus = device_numbers(given.gpus_per_node) if given.gpus_per_node else None
     shell = Shell(Place(gpus=gpus), source, source.raw)
     export = settings.value("export")
     if export is None or b"ALL" in export.split(b","):

@@ -11,7 +11,7 @@ from typing import Dict, List, NamedTuple, Optional, Tuple
 from ..request.pbs import select
 from ..site.facts import GENERIC_PBS, NodeKind, Site
 from ..types.job import Settings
-from ..types.launch_plan import Allocation
+from ..types.launch_plan import Allocation, device_numbers
 from ..types.submission import Submission
 from ..types.text import Text, host, plain, token, unknown
 from .shell_state import Variable, open_value
@@ -167,7 +167,7 @@ def devices(given: Allocation, site: Site) -> Optional[Tuple[bytes, ...]]:
     """Return the devices that a process of the job can use. Where nodes are shared a hook may hide some, or none."""
     if site.gpu_request.style != WHOLE_NODE or given.gpus_per_node is None:
         return None
-    return tuple(b"%d" % index for index in range(given.gpus_per_node))
+    return device_numbers(given.gpus_per_node)
 
 
 def node_file(given: Allocation) -> Text:

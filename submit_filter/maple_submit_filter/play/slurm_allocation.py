@@ -10,10 +10,10 @@ from typing import Dict, Optional, Tuple
 
 from ..site.facts import NodeKind, Site
 from ..types.job import Settings
-from ..types.launch_plan import Allocation
+from ..types.launch_plan import Allocation, device_numbers
 from ..types.submission import Submission
-from ..types.text import EMPTY, Text, host, plain, token, unknown
-from .slurm_variables import beside, numbered
+from ..types.text import Text, host, plain, token, unknown
+from .slurm_variables import beside, devices
 
 WHOLE_NODE = "whole-node"
 
@@ -196,18 +196,13 @@ def batch_environment(submission: Submission, settings: Settings, given: Allocat
         b"SLURM_GPUS_PER_TASK": _option(settings, "gpus-per-task"), b"SLURM_GPUS_ON_NODE": _gpus_on_node(given),
         b"SLURM_ARRAY_TASK_ID": unknown(b"arraytask") if settings.value("array") else None,
         b"SLURM_ARRAY_JOB_ID": unknown(b"arrayjob") if settings.value("array") else None,
-        b"CUDA_VISIBLE_DEVICES": numbered(given.gpus_per_node) if given.gpus_per_node else unknown(b"cvd"),
+        b"CUDA_VISIBLE_DEVICES": devices(device_numbers(given.gpus_per_node) if given.gpus_per_node else None),
         b"HOSTNAME": plain(host(0)),
     }  # fmt: skip
     rocm = b"ROCR_VISIBLE_DEVICES"
     if rocm in (submission.script or b"") and {kind.gpu_vendor for kind in given.node_kinds} <= {"amd", ""}:
         out[rocm] = unknown(b"cvd")  # what the job may use, by numbers that nobody knows
     return {**beside(settings, given), **out}
-
-
-def devices(gpus: Optional[Tuple[bytes, ...]]) -> Text:
-    """Return a CUDA_VISIBLE_DEVICES value for devices of a node."""
-    return unknown(b"cvd") if gpus is None else plain(b",".join(gpus)) if gpus else EMPTY
 
 
 def _number(value: Optional[int], name: bytes) -> Text:

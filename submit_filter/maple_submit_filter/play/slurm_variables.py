@@ -7,11 +7,11 @@ these, nor are those by which srun is told how to start a step.
 
 from __future__ import annotations
 
-from typing import Dict, Mapping, Optional
+from typing import Dict, Mapping, Optional, Tuple
 
 from ..types.job import Settings
-from ..types.launch_plan import Allocation
-from ..types.text import Text, plain, unknown
+from ..types.launch_plan import Allocation, device_numbers
+from ..types.text import EMPTY, Text, plain, unknown
 
 _ALWAYS = (
     b"CONF JOB_ACCOUNT JOB_END_TIME JOB_GID JOB_GROUP JOB_QOS JOB_START_TIME JOB_UID JOB_USER GTIDS PRIO_PROCESS "
@@ -49,16 +49,14 @@ def beside(settings: Settings, given: Allocation) -> Dict[bytes, Optional[Text]]
     """Return these variables; None: it surely is not set, since the option that would set it was not said."""
     out: Dict[bytes, Optional[Text]] = dict(_OF_ANY_JOB)
     out.update((name, _maybe(name) if option in settings else None) for name, option in _OF_OPTIONS.items())
-    out[b"SLURM_JOB_GPUS"] = numbered(given.gpus_per_node) if given.gpus_per_node else _maybe(b"SLURM_JOB_GPUS")
+    gpus = given.gpus_per_node  # the list counts through the node where others count from 0; they are as many
+    out[b"SLURM_JOB_GPUS"] = devices(device_numbers(gpus)) if gpus else _maybe(b"SLURM_JOB_GPUS")
     return out
 
 
-def numbered(count: int) -> Text:
-    """Return the numbers of *count* devices, as lists of them are written.
-
-    SLURM_JOB_GPUS counts through the node where others count from 0 what the job may use; they are as many.
-    """
-    return plain(b",".join(b"%d" % index for index in range(count)))
+def devices(gpus: Optional[Tuple[bytes, ...]]) -> Text:
+    """Return a list of devices of a node as masks have it; None: nobody knows which."""
+    return unknown(b"cvd") if gpus is None else plain(b",".join(gpus)) if gpus else EMPTY
 
 
-__all__ = ["beside", "numbered"]
+__all__ = ["beside", "devices"]

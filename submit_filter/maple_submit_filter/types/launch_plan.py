@@ -161,6 +161,11 @@ class Allocation(NamedTuple):
     most_nodes: Optional[int] = None  # where `nodes` is unknown: more it cannot be
 
 
+def device_numbers(count: int) -> Tuple[bytes, ...]:
+    """Return the names of the first devices of a node, as masks list them."""
+    return tuple(b"%d" % index for index in range(count))
+
+
 class LaunchPlan(NamedTuple):
     """What would start. *unread*: (line, what could not be understood)."""
 

@@ -11,7 +11,7 @@ from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety
 from ...types.findings import Finding, counted
 from ...types.job import Job
-from ...types.launch_plan import Breach, LaunchPlan, Step
+from ...types.launch_plan import Breach, LaunchPlan, Step, device_numbers
 from .. import rule
 
 
@@ -41,7 +41,7 @@ def _all_hidden(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
         return
     if not all(_sees_none(step) for step in plan.steps):
         return
-    every = mask + b"=" + b",".join(b"%d" % index for index in range(has))
+    every = mask + b"=" + b",".join(device_numbers(has))
     fix = Fix(tuple(Edit(span, every, "MPL401") for span in spans), Safety.ASK, "list every GPU")
     says = "%s hides every GPU from all ranks, and the job has %s per node" % (mask.decode(), counted(has, "GPU"))
     yield Finding("MPL401", says, spans[0], fixes=(fix,), help="leave it out, so that the scheduler sets it")
@@ -60,7 +60,7 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     says = "%d ranks per node, but %s shows %s" % (workers, mask, counted(visible, "GPU"))
     text = breach.texts.get("devices")
     has = plan.allocation.gpus_per_node
-    every = b",".join(b"%d" % index for index in range(workers))
+    every = b",".join(device_numbers(workers))
     ways = replacements(text, (every,), "MPL401", job.source) if has is not None and has >= workers else []
     fixes = tuple(Fix(tuple(edits), Safety.SAFE, "list one GPU for each rank") for edits in ways)
     at = pointed_at(text, step)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator
+from typing import Iterable, Iterator, Set
 
 from ...cures.exports import exported
 from ...site.facts import Site
-from ...types.edits import Fix, Safety
+from ...types.edits import Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
@@ -35,18 +35,23 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   no program is told of it, and the script itself does not read it either. One that a module or the submitting
            shell has exported before would be told its new value, and so Maple only reports it.
     """
-    for name, spans in plan.assigned.items():
-        if not _OF_LIBRARIES.match(name) or name in _BY_PBS or name in job.submission.environment:
-            continue
-        later = [step for step in plan.steps if step.span.start >= spans[0].end and step.program]
-        if not later or not all(name in step.withheld for step in later):
-            continue
-        if _READS.search(job.source, job.source.rfind(b"\n", 0, spans[0].start) + 1) or _is_read(name, job.source):
+    unheard = {name: spans[0] for name, spans in plan.assigned.items() if _is_for_nobody(name, spans[0], plan, job)}
+    read = _names_read(unheard, job.source) if unheard else set()
+    for name, span in unheard.items():
+        if name in read or _READS.search(job.source, job.source.rfind(b"\n", 0, span.start) + 1):
             continue
         says = "%s is set, but neither exported nor read here" % name.decode()
         edits = exported(plan, job.source, (name,), "MPL418")
         fixes = (Fix(tuple(edits), Safety.ASK, "export %s" % name.decode()),) if edits else ()
-        yield Finding("MPL418", says, spans[0], fixes=fixes, help="export it, or leave it out")
+        yield Finding("MPL418", says, span, fixes=fixes, help="export it, or leave it out")
+
+
+def _is_for_nobody(name: bytes, span: Span, plan: LaunchPlan, job: Job) -> bool:
+    """Return whether a variable of libraries is set at *span*, and no step behind it is told of it."""
+    if not _OF_LIBRARIES.match(name) or name in _BY_PBS or name in job.submission.environment:
+        return False
+    later = [step for step in plan.steps if step.span.start >= span.end and step.program]
+    return bool(later) and all(name in step.withheld for step in later)
 
 
 _DECLARES = re.compile(
@@ -55,11 +60,10 @@ _DECLARES = re.compile(
 _NAMES = re.compile(rb"\b[A-Z][A-Z0-9_]+\b(?!=)")
 
 
-def _is_read(name: bytes, source: bytes) -> bool:
-    """Return whether a script names a variable otherwise than to set or declare it: reads it or hands it on."""
-    return name in _NAMES.findall(_DECLARES.sub(b"", source)) or any(
-        name + b"=" in command for command in _ENV.findall(source)
-    )
+def _names_read(names: Iterable[bytes], source: bytes) -> Set[bytes]:
+    """Return those that a script names otherwise than to set or declare them: reads them or hands them on."""
+    named, commands = set(_NAMES.findall(_DECLARES.sub(b"", source))), _ENV.findall(source)
+    return {name for name in names if name in named or any(name + b"=" in command for command in commands)}
 
 
 _ENV = re.compile(rb"\b(?:env|setenv)\b[^\n;]*")

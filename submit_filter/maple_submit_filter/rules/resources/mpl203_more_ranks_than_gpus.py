@@ -16,7 +16,7 @@ from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import FileLine, Finding, counted
 from ...types.job import Job
-from ...types.launch_plan import Breach, LaunchPlan, Link, Option, Step
+from ...types.launch_plan import Breach, LaunchPlan, Link, Option, Step, device_numbers
 from ...types.text import number
 from .. import rule
 from ..limits import gpu_count
@@ -199,7 +199,7 @@ def _unhidden(plan: LaunchPlan, job: Job, workers: int) -> Tuple[Fix, ...]:
     name, _, value = job.source[spans[0].start : spans[0].end].partition(b"=")
     if not re.fullmatch(rb"[\"']?[\d,]+[\"']?", value):
         return ()
-    new = name + b"=" + b",".join(b"%d" % device for device in range(workers))
+    new = name + b"=" + b",".join(device_numbers(workers))
     return (Fix((Edit(spans[0], new, "MPL203"),), Safety.ASK, new.decode()),)
 
 
@@ -245,7 +245,7 @@ def _masked_elsewhere(plan: LaunchPlan, job: Job, workers: int) -> Tuple[FileLin
     """Return the line of a file beside the script that hides GPUs which the job asks for."""
     asked = gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres") or 0
     mask = mask_of(plan.allocation.node_kinds)
-    every = b",".join(b"%d" % index for index in range(workers))
+    every = b",".join(device_numbers(workers))
     for file, text in files_read(plan, job) if asked >= workers > 1 else ():
         match = re.search(rb"(?m)^[ \t]*(?:export[ \t]+)?%s=[\"']?([\d,]+)[\"']?(?=\s|$)" % mask, text)
         if match is not None:
@@ -260,7 +260,7 @@ def _shown(step: Step, plan: LaunchPlan, workers: int) -> Tuple[Fix, ...]:
     """
     if any(kind.gpus != workers for kind in plan.allocation.node_kinds) or not plan.allocation.node_kinds:
         return ()
-    words = b"%s=%s " % (mask_of(plan.allocation.node_kinds), b",".join(b"%d" % index for index in range(workers)))
+    words = b"%s=%s " % (mask_of(plan.allocation.node_kinds), b",".join(device_numbers(workers)))
     edit = Edit(Span(step.span.start, step.span.start), words, "MPL203")
     return (
         (Fix((edit,), Safety.ASK, "show it every GPU: %s" % words.decode().strip()),)
