@@ -100,5 +100,6 @@ def _rows(path: str) -> list[Any]:
 
 
 def _write(path: str, rows: Sequence[Any]) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)

@@ -8,14 +8,14 @@ import re
 import pytest
 from maple_submit_filter.answer.decision import decide
 
-from tests.submit_filter.seen import FOLDER, block
+from tests.submit_filter.seen import FOLDER, block, near
 from tests.submit_filter.test_worlds_kept_everywhere import everything
 
-EVERY = {name: (asked, site, read) for name, asked, site, read in everything()}
+EVERY = {name: (asked, site, read) for name, asked, site, read in (*everything(), *near())}
 WAS = {
     found[1]: found[0].rstrip("\n")
     for path in sorted(FOLDER.glob("*.txt"))
-    for found in re.finditer(r"^== (\S+)\n(?:(?!== ).*\n)*", path.read_text(), re.MULTILINE)
+    for found in re.finditer(r"^== (.+)\n(?:(?!== ).*\n)*", path.read_text(), re.MULTILINE)
 }
 
 

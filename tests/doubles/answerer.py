@@ -81,6 +81,8 @@ def main():
         reply = reply._replace(change=None, say=b"", audit=b'{"who":"double"}')
     if kind == "finds nothing":
         reply = reply._replace(change=None, say=b"", audit=b"")
+    if kind == "asks the helper":
+        reply = reply._replace(change=None, ask_helper=True)
     if kind == "offers":
         question = b"maple: one line more\n"
         reply = reply._replace(change=None, offer=reply.change, question=question)

@@ -8,14 +8,15 @@ whoever changes it sees in the diff for which scripts. `python -m tests.submit_f
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from maple_submit_filter.answer.decision import Decision
+from maple_submit_filter.answer.decision import Decision, decide
 from maple_submit_filter.types.findings import Finding
 from maple_submit_filter.types.launch_plan import Breach, Group, Process, Step
 
-from tests.submit_filter.test_worlds_kept_everywhere import decisions
+from tests.submit_filter import neighbours
+from tests.submit_filter.test_worlds_kept_everywhere import Submitted, decisions
 
 FOLDER = Path(__file__).resolve().parents[1] / "cases" / "seen"
 SHOWN = 4  # processes of a group; of all of them there is a sum
@@ -27,7 +28,19 @@ def blocks() -> dict[str, str]:
     for (name, asked, _, _), decision in decisions():
         kind = name[:4].lower() + "xx" if name.startswith("MPL") else name.partition("/")[0]
         files.setdefault(f"{kind}.txt", []).append(block(name, decision, asked.script or b""))
+    for name, asked, site, read in near():
+        decision = decide(asked, site, read)
+        files.setdefault(_near(name), []).append(block(name, decision, asked.script or b""))
     return {name: "\n".join(sorted(text)) + "\n" for name, text in files.items()}
+
+
+def near() -> Iterator[Submitted]:
+    """Yield the neighbours whose titles stand there."""
+    return neighbours.chosen(path.read_text() for path in sorted(FOLDER.glob("near-*.txt")))
+
+
+def _near(title: str) -> str:
+    return f"near-{title[:4].lower()}xx.txt"
 
 
 def block(name: str, decision: Decision, script: bytes) -> str:
@@ -107,7 +120,20 @@ def _sum(data: bytes) -> str:
     return f"{zlib.crc32(data):08x}"
 
 
-if __name__ == "__main__":
-    FOLDER.mkdir(exist_ok=True)
+def write(titles: Iterable[str] | None = None) -> None:
+    """Write all files anew; *titles*: of the neighbours, those that stand there where it is None."""
+    if titles is not None:
+        for path in FOLDER.glob("near-*.txt"):
+            path.unlink()
+        files: dict[str, list[str]] = {}
+        for title in titles:
+            files.setdefault(_near(title), []).append(f"== {title}\n")
+        for name, lines in files.items():
+            (FOLDER / name).write_text("".join(lines))
     for name, text in blocks().items():
         (FOLDER / name).write_text(text)
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    write()

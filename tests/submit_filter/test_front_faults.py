@@ -65,9 +65,10 @@ def test_a_helper_that_answers_wrongly_is_not_heard(stand: Stand, kind: str) -> 
     as_written(stand)
 
 
-def test_an_answer_without_a_verdict_is_none(stand: Stand) -> None:
-    """Nothing of it is said, and nothing of it is kept."""
-    stand.helper("no verdict")
+@pytest.mark.parametrize("kind", ["no verdict", "asks the helper"])
+def test_an_answer_without_a_verdict_is_none(stand: Stand, kind: str) -> None:
+    """Nothing of it is said, and nothing of it is kept; the helper itself has nobody else to ask."""
+    stand.helper(kind)
     seen = stand.run(True, ["job.sh"], environment={"MAPLE": "verbose"})
     assert seen.script == ASKED
     assert b"maple: submitted as written: no answer in time\n" in seen.stderr and b"fixed" not in seen.stderr
@@ -310,10 +311,14 @@ def _close(descriptors: tuple[int, ...]) -> None:
 
 
 def test_a_stale_socket_is_passed_over(stand: Stand, socket_path: str) -> None:
-    """Nobody listens there."""
+    """Nobody listens there, which takes no time: where the helper has no answer either, nobody was late."""
     socket.socket(socket.AF_UNIX).bind(socket_path)
     stand.helper("fixes", socket=socket_path)
     assert stand.run(True, ["job.sh"]).script == ASKED + b"# fixed\n"
+    stand.helper("dies", socket=socket_path, socket_ms=30000)
+    os.remove(stand.home + "/.local/state/maple/audit.jsonl")
+    as_written(stand)
+    assert kept(stand) == []
 
 
 # -- the user's folders ---------------------------------------------------------------------------------------------

@@ -235,6 +235,9 @@ def _cured(shown: State, state: State, site: Site, tape: Tape) -> Decision:
     safe = repair(base, (Safety.SAFE,), again).behind(first)
     more, unasked = (safe, True) if safe.whole else _with_offers(base, first, shown.findings, sure, again)
     safe = more if unasked else safe
+    eased = _eased(safe.state, site, effort) if safe.whole else None  # what came to light behind the repair
+    if eased is not None and eased.whole:
+        safe, more = eased.behind(safe), eased.behind(safe) if more is safe else more
     held = [(shown.findings[0].code, SPENT)] * effort.refused + list(safe.held_back)
     likely = {finding.code for finding in shown.findings}
     repaired = _rewritten(state, safe, held, site, likely)
