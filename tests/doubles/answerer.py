@@ -77,6 +77,8 @@ def main():
         tell(request)
     if kind == "drives":
         reply = reply._replace(say=b"maple: \x1b[2J \xc2\x9b2J \xe2\x80\x93 \xc3\xa9\n")
+    if kind == "says much":
+        reply = reply._replace(say=b"maple: a line\n" * 4000)
     if kind == "keeps":
         reply = reply._replace(change=None, say=b"", audit=b'{"who":"double"}')
     if kind == "finds nothing":

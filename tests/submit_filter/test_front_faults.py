@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -178,6 +179,21 @@ def test_a_configuration_that_others_may_write_is_not_read(stand: Stand, mode: i
     assert seen.script == (ASKED + b"# fixed\n" if read else ASKED)
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="gives files away")
+@pytest.mark.parametrize(
+    ("front", "conf", "read"), [(0, 0, True), (12345, 12345, True), (12345, 0, True), (0, 12345, False)]
+)
+def test_a_configuration_is_the_caller_s_root_s_or_the_front_s_owner_s(
+    stand: Stand, front: int, conf: int, read: bool
+) -> None:
+    """Who owns the front decides anyhow what runs."""
+    os.chown(stand.front, front, front)
+    os.chown(stand.conf, conf, conf)
+    path = "%s:%s:/usr/bin" % (os.path.dirname(stand.front), os.path.dirname(stand.real))
+    seen = stand.run(True, ["job.sh"], environment={"PATH": path})
+    assert seen.script == (ASKED + b"# fixed\n" if read else ASKED)
+
+
 @pytest.mark.parametrize(("most", "taken"), [("60000", True), ("60001", False), ("0", False), ("20s", False)])
 def test_a_deadline_out_of_bounds_is_the_usual_one(stand: Stand, most: str, taken: bool) -> None:
     """Of a quarter of a second, after which nobody is waited for."""
@@ -212,7 +228,7 @@ def test_the_front_works_as_a_link(stand: Stand) -> None:
 class Daemon(threading.Thread):
     """A socket that treats each connection as it is told to."""
 
-    def __init__(self, path: str, treat: Callable[[socket.socket], None]) -> None:
+    def __init__(self, path: str, treat: Callable[[socket.socket], object]) -> None:
         super().__init__(daemon=True)
         self.treat, self.asked = treat, 0
         self.socket = socket.socket(socket.AF_UNIX)
@@ -238,13 +254,14 @@ class Daemon(threading.Thread):
         self.socket.close()
 
 
-def answer_rightly(one: socket.socket) -> None:
-    """Say that the daemon answered, by what it adds."""
+def answer_rightly(one: socket.socket) -> int:
+    """Say that the daemon answered, by what it adds; return for how long it is waited for."""
     head = one.recv(8, socket.MSG_WAITALL)
     body = one.recv(frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST), socket.MSG_WAITALL)
     request = frames.unpack_request(head + body)
     change = frames.Change((request.submission.script or b"") + b"# daemon\n")
     one.sendall(frames.pack_reply(frames.Reply(request.nonce, request.hash, change)))
+    return request.deadline
 
 
 @pytest.fixture
@@ -257,11 +274,12 @@ def socket_path(tmp_path: Any) -> Iterator[str]:
 
 
 def test_the_daemon_is_asked_first(stand: Stand, socket_path: str) -> None:
-    """And what it says is done; the helper is not started."""
-    daemon = Daemon(socket_path, answer_rightly)
-    stand.helper("fixes", socket=socket_path, socket_ms=20000)
+    """It hears how long it is waited for, and what it says is done; the helper is not started."""
+    waits: list[int] = []
+    daemon = Daemon(socket_path, lambda one: waits.append(answer_rightly(one)))
+    stand.helper("fixes", socket=socket_path, socket_ms=20000, helper_ms=30000)
     assert stand.run(True, ["job.sh"]).script == ASKED + b"# daemon\n"
-    assert daemon.asked == 1
+    assert daemon.asked == 1 and waits == [20000]
     daemon.end()
 
 
@@ -271,7 +289,7 @@ def test_the_daemon_is_asked_first(stand: Stand, socket_path: str) -> None:
     ids=["hangs up", "garbage", "says nothing"],
 )
 def test_a_daemon_that_does_not_answer_is_replaced_by_the_helper(
-    stand: Stand, socket_path: str, treat: Callable[[socket.socket], None]
+    stand: Stand, socket_path: str, treat: Callable[[socket.socket], object]
 ) -> None:
     """At its deadline, or as soon as it is clear."""
     daemon = Daemon(socket_path, treat)
@@ -517,6 +535,20 @@ def test_tiny_limits_are_no_hindrance(stand: Stand, kind: str, most: int) -> Non
     as_written(stand, preexec_fn=before)
 
 
+def test_where_memory_may_not_be_had_the_file_on_standard_input_is_as_it_was(stand: Stand) -> None:
+    """A limit on files holds for memory that reads like one; what is read is the user's, from where it stood."""
+    path = stand.write("two.sh", b"first line\n" + ASKED)
+
+    def before() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+    with open(path, "rb", buffering=0) as file:
+        file.seek(11)
+        seen = stand.run(True, [], stdin_file=file, preexec_fn=before, environment={"MAPLE": "verbose"})
+    assert seen.script == ASKED
+    assert b"maple: submitted as written: the repaired script could not be handed over\n" in seen.stderr
+
+
 def test_the_off_switch_asks_nobody(stand: Stand) -> None:
     """The environment's, alone or in a list, and the site's."""
     as_written(stand, environment={"MAPLE": "off"})
@@ -588,6 +620,20 @@ def test_a_stream_nobody_reads_is_no_hindrance_to_maple(stand: Stand, which: str
         os.close(into)
     assert b"SigPnd:\t0000000000000000" in record
     assert b"# fixed" in record
+
+
+@pytest.mark.parametrize("stand", ["qsub"], indirect=True)
+def test_a_stream_that_is_nearly_full_holds_no_submission(stand: Stand) -> None:
+    """Of what is said only so much is written as a pipe takes at once; the real qsub itself says nothing here."""
+    stand.helper("says much")
+    out, into = os.pipe()
+    os.write(into, b"x" * (fcntl.fcntl(into, fcntl.F_GETPIPE_SZ) - 8192))
+    try:
+        stand.run(True, ["job.sh"], environment={"MAPLE": "verbose"}, stderr=into)
+        assert b"# fixed" in stand.record
+    finally:
+        os.close(into)
+        os.close(out)
 
 
 def test_nothing_is_said_but_on_a_terminal_or_when_asked_for(stand: Stand) -> None:
