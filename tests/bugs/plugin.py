@@ -2,7 +2,7 @@
 
 First every test runs once, and the statements of the code in question that it reaches are kept. Then, for each bug, a
 fork of this process gets the function with the bug and runs those tests until one fails: of each function of the tests
-in turn the one that reaches most of the bug's file, the short ones first. What a test starts as another program
+in turn those to which the bug is nearest. What a test starts as another program
 never sees the bug.
 """
 
@@ -29,7 +29,9 @@ from _pytest.runner import runtestprotocol
 from tests.bugs.memory import Noticed, Noticing, Place, Reach, Reached
 from tests.bugs.python_bugs import Bug, bugs, compiled, shape, told, watched
 
-SECONDS = 20.0  # of tests a bug may take, as they took without it; beyond it counts as alive
+SECONDS = 30.0  # of tests a bug may take, as they took without it; beyond it counts as alive
+SLICE = 100_000  # microseconds of a function of tests, before the next has its turn
+NEIGHBOUR = re.compile(r"seen_scripts\.py.*\[\S+ (?:at|on) ")
 WHOLE = re.compile(r"test_rules_|seen_|test_corpus|test_provoked")
 
 
@@ -151,17 +153,19 @@ class Trials:
         return ("alive", "%d tests" % len(names)) if ended == 0 else ("noticed", who or "no end")
 
     def _in_turn(self, names: Iterable[str], file: str) -> list[str]:
-        """Return the first test of each function, then the next of each: all of them have their say.
+        """Return the tests so that each function of them has its say, the nearest first: a slice of time a turn.
 
-        Of a function those come first that reach most of the bug's *file*: one that passes by a rule that has nothing
-        to say reaches few of it. Those of a turn come by the time that they take: long ones hold up no other.
+        Near is a test of whose statements most are the bug's *file*: a table of made up plans, a rule's own cases. A
+        table is tried whole in its first turn, of a thousand scripts some in each. Each neighbour of a script is a
+        function of its own: one of them has the value that the others lack.
         """
-        turn = Counter[str]()
+        spent = Counter[str]()
         rows, reach = [], self.reach
         for name in sorted(names, key=lambda name: (-reach[name].of(file), reach[name].all(), reach[name].seconds)):
-            function = name.partition("[")[0]
-            rows.append((turn[function], reach[name].seconds, name))
-            turn[function] += 1
+            function = name if NEIGHBOUR.search(name) else name.partition("[")[0]
+            share = reach[name].of(file) / reach[name].all()
+            rows.append((spent[function] // SLICE, -share, reach[name].seconds, name))
+            spent[function] += int(1e6 * reach[name].seconds)
         return [row[-1] for row in sorted(rows)]
 
     def in_child(self, bug: Bug, names: list[str], write: int) -> int:

@@ -218,3 +218,30 @@ def test_what_is_explained_is_each_finding_with_the_facts_that_it_rests_on(monke
     assert made == decision._replace(findings=tuple(one._replace(help="because") for one in decision.findings))
     assert deciding.explained(decision, submitted(TWO_WORLDS), GENERIC_SLURM, None) == decision
     assert deciding.explained(decision, submitted(TWO_WORLDS, b"--no-such-option"), UNSURE, None) == decision
+
+
+UNREAD_HERE = "what is loaded and sourced here is not known"
+
+
+@pytest.mark.parametrize(
+    ("steps", "at", "unread", "why"),
+    [
+        ((), None, (), UNREAD_HERE), ((), None, ((3, "sourced"),), "line 3, sourced"),
+        ((), None, ((0, "too long"), (4, "x")), "too long"), ((7,), None, (), "line 7 may not run"),
+        ((-5, 7, 9), None, (), "line 7 may not run"), ((-5,), None, (), UNREAD_HERE),
+        ((7,), None, ((3, "sourced"),), "line 3, sourced"), ((7,), 70, ((3, "sourced"),), "line 7 may not run"),
+        ((7, 9), 90, (), "line 9 may not run"), ((7, -9), 90, ((3, "x"),), "line 3, x"),
+        ((7,), 71, ((3, "x"),), "line 7 may not run"), ((7,), 75, ((3, "x"),), "line 7 may not run"),
+        ((7,), 76, ((3, "x"),), "line 3, x"), ((7,), 69, ((3, "x"),), "line 3, x"),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_is_that_the_line_runs_or_else_what_nobody_has_read_first(
+    steps: Any, at: Any, unread: Any, why: str
+) -> None:
+    """A step stands at ten times its line, five bytes long; one below 0 is sure to run."""
+    made = [
+        SimpleNamespace(line=abs(line), maybe=line > 0, span=Span(10 * abs(line), 10 * abs(line) + 5)) for line in steps
+    ]
+    finding = found("A")._replace(at=None if at is None else Span(at, at + 1))
+    plan: Any = SimpleNamespace(unread=unread)
+    assert left_alone._why(finding, SimpleNamespace(plan=SimpleNamespace(steps=made)), plan) == why  # type: ignore[arg-type]

@@ -6,7 +6,6 @@ import compileall
 import hashlib
 import json
 import marshal
-import random
 import re
 import shutil
 import subprocess
@@ -125,7 +124,7 @@ def test_few_scripts_need_an_expression_that_is_not_there(folder: Path, monkeypa
         compiled.append((pattern, int(flags)))
         return real(pattern, flags)
 
-    sample = random.Random(3).sample(list(everything()), 300)
+    sample = sorted(everything(), key=lambda one: hashlib.sha256(one.name.encode()).digest())[:300]  # a new case is one
     for one in sample:
         decide(one.asked, one.site, one.read)  # imports what it needs
     monkeypatch.setattr(re, "_compile", compiling)

@@ -6,9 +6,13 @@ import re
 from typing import NamedTuple, Optional
 
 import pytest
-from maple_submit_filter.answer.decision import Decision, decide, understood
+from maple_submit_filter.answer.decision import Decision, decide, examined, understood
+from maple_submit_filter.repair import offers
 from maple_submit_filter.repair.cost import asks_for_less
-from maple_submit_filter.site.facts import Site
+from maple_submit_filter.repair.search import State
+from maple_submit_filter.site.facts import GENERIC_SLURM, Site
+from maple_submit_filter.types.edits import Fix, apply
+from maple_submit_filter.types.findings import Finding
 from maple_submit_filter.types.job import Job as ReadJob
 from maple_submit_filter.types.submission import Submission
 
@@ -143,3 +147,32 @@ def test_no_offer_of_several_changes_cuts_what_was_asked_for(case: rule_cases.Ru
 def _amount(value: bytes) -> tuple[int, ...]:
     parts = tuple(int(part) for part in re.findall(rb"\d+", value))
     return (0,) * (4 - len(parts)) + parts
+
+
+LATE = b"#!/bin/bash\nset -e\n#SBATCH --nodes=2\nsrun --nodes=2 ./a.out\n"
+
+
+@pytest.mark.parametrize(("left", "heard"), [(0, True), (1, False), (2, False), (None, False)])
+def test_what_the_user_wrote_is_read_where_that_cures_something(
+    monkeypatch: pytest.MonkeyPatch, left: Optional[int], heard: bool
+) -> None:
+    """Not where as much is contradicted with it, or where it cannot be tried as a whole."""
+    asked = Submission("slurm", (b"sbatch", b"job.sh"), LATE, "file", b"job.sh", b"/work", 1000, {})
+    job = understood(asked, None, None)
+    assert job is not None
+    proven = Finding("MPL310", "more nodes than there are", None, True)
+    start = examined(job, GENERIC_SLURM)._replace(findings=(proven,))
+    tries = []
+
+    def tried(state: State, fix: Fix, again: object) -> Optional[State]:
+        tries.append(fix)
+        source = apply(LATE, fix.edits)
+        read = understood(asked._replace(script=source), None, None)
+        if len(tries) > 1 and left is None or read is None:
+            return None
+        return state._replace(job=read, findings=(proven,) * (left or 0))
+
+    monkeypatch.setattr(offers, "tried", tried)
+    found = offers._heard(start, examined(job, GENERIC_SLURM).findings, lambda *_: None)
+    assert len(tries) == 2 and (found is not None) == heard
+    assert found is None or found[0] == "MPL101" and not found[2].proven()

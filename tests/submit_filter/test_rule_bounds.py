@@ -8,7 +8,8 @@ from typing import Optional
 import pytest
 from maple_submit_filter.answer.decision import decide, examined, understood
 from maple_submit_filter.repair.search import State
-from maple_submit_filter.site.facts import GENERIC_PBS, Partition
+from maple_submit_filter.rules.launch.mpl310_step_refused import _has_room
+from maple_submit_filter.site.facts import GENERIC_PBS, NodeKind, Partition
 from maple_submit_filter.types.edits import apply
 from maple_submit_filter.types.submission import Submission
 
@@ -32,6 +33,13 @@ Row = tuple[
 ROWS: list[Row] = [
     ("MPL203", "#SBATCH --nodes=1 --ntasks=1\ntorchrun --nproc-per-node={n} a.py\n", (5, 8), (1, 3, 4)),
     ("MPL204", GPU.replace("gpus-per-node=4", "gpus-per-node={n}") + "srun a.out\n", (5, 8), (3, 4)),
+    (
+        "MPL204",
+        GPU.replace(" --nodes=2 --ntasks-per-node=4 --gpus-per-node=4", " --ntasks-per-node={n} --gpus-per-task=2")
+        + "srun a.out\n",
+        (3, 4),
+        (1, 2),
+    ),
     ("MPL206", GPU.replace("nodes=2", "nodes={n}") + "srun a.out\n", (1, 9, 10), (2, 3)),
     ("MPL206", GPU.replace("time=10", "time={n}") + "srun a.out\n", (91, 120), (89, 90)),
     ("MPL310", "#SBATCH --nodes=2\nsrun --nodes={n} python a.py\n", (3, 4), (1, 2)),
@@ -40,6 +48,12 @@ ROWS: list[Row] = [
         "#SBATCH -p any --nodes=1 --gpus-per-node=4 --ntasks={n}\nsrun --gpus-per-task=1 python a.py\n",
         (2, 3),
         (1, 4),
+    ),
+    (
+        "MPL319",
+        "#SBATCH -p any --nodes=1 --gpus-per-node={n} --ntasks=1\ntorchrun --nproc-per-node=1 a.py\n",
+        (2, 4),
+        (1,),
     ),
 ]
 
@@ -132,3 +146,35 @@ def test_a_rule_offers_a_change_where_it_can_be_written(
         findings = decide(asked, GENERIC_PBS if "#PBS" in script else SITE, None).findings
         made[n] = [bool(finding.fixes) for finding in findings if finding.code == code]
     assert made == {**dict.fromkeys(offers, [True]), **dict.fromkeys(tells, [False])}
+
+
+def kinds_of(*cores: Optional[int], gpus: int = 4) -> tuple[NodeKind, ...]:
+    return tuple(NodeKind("n%d" % at, gpus=gpus, cores=each, threads_per_core=1) for at, each in enumerate(cores))
+
+
+@pytest.mark.parametrize(
+    ("words", "nodes", "tasks", "kinds", "room"),
+    [
+        ("--cpus-per-task=16", 2, 8, kinds_of(64), True), ("--cpus-per-task=17", 2, 8, kinds_of(64), False),
+        ("--cpus-per-task=16", 2, 9, kinds_of(64), False), ("--cpus-per-task=17", 2, 7, kinds_of(64, 128), True),
+        ("--cpus-per-task=17", 2, 8, kinds_of(128, 64), True), ("--cpus-per-task=17", 2, 8, kinds_of(None), True),
+        ("", 1, 64, kinds_of(64), True), ("", 1, 65, kinds_of(64), False), ("", 1, None, kinds_of(1), True),
+        ("--gpus-per-task=1", 2, 8, kinds_of(None), True), ("--gpus-per-task=1", 2, 9, kinds_of(None), False),
+        ("--gpus-per-task=1", 2, 9, kinds_of(None, gpus=0), True), ("--gpus-per-task=2", 1, 8, (), True),
+        ("--gpus-per-task=2", 1, 3, (*kinds_of(None), *kinds_of(None, gpus=8)), True),
+        ("--gpus-per-task=$N", 1, 8, kinds_of(None), True),
+    ],
+)  # fmt: skip
+def test_a_step_has_room_on_fewer_nodes_where_the_largest_has_what_its_tasks_ask_for(
+    words: str, nodes: int, tasks: Optional[int], kinds: tuple[NodeKind, ...], room: bool
+) -> None:
+    """As far as that is known: each task has a core, and tasks are shared out evenly, the rest on top."""
+    made = examined_here("#!/bin/bash\nN=$1\nsrun %s ./a.out\n" % words).plan
+    plan = made._replace(allocation=made.allocation._replace(node_kinds=kinds, gpus_per_node=None))
+    assert _has_room(made.steps[0]._replace(tasks=tasks), nodes, plan) == room
+
+
+def examined_here(script: str) -> State:
+    job = understood(submitted(script.encode()), None, None)
+    assert job is not None
+    return examined(job, SITE)

@@ -224,3 +224,42 @@ def test_programs_of_several_nodes_are_told_their_own_as_the_place_to_meet(words
     found = only(programs._told_apart(of))
     assert (found is not None) == apart
     assert found is None or (found.kind, b"host:0" in found.texts["master"].raw) == (kinds.TOLD_APART, True)
+
+
+AT = [b"train.py", b"--epochs", b"3", b"--master_addr"]
+
+
+def own_node(task: int) -> list[bytes]:
+    """Return the words of a program that is told its own node for the master's."""
+    return [*AT, HOST % (task // 2)]
+
+
+@pytest.mark.parametrize("tasks", [(0,), (0, 2), (0, 1), (0, 2, 4), (0, 1, 2, 3)], ids=str)
+def test_what_several_ranks_are_told_is_told_of_two_and_more(tasks: Any) -> None:
+    """One rank meets nobody; to be told apart takes two nodes. Programs that are not python's say nothing."""
+    told = {"MASTER_ADDR": b"node001", "MASTER_PORT": b"65536"}
+    of = starts(told, tasks, program=own_node)
+    several, apart = len(tasks) > 1, len({task // 2 for task in tasks}) > 1
+    ways = (programs._outside, programs._no_port, programs._told_apart)
+    found = [[breach.kind for breach in way(of)] for way in ways]
+    assert found == [[kinds.MASTER_OUTSIDE] * several, [kinds.NO_PORT] * several, [kinds.TOLD_APART] * apart]
+    other = starts(told, tasks, program=own_node, python=(*[True] * (len(tasks) - 1), False))
+    assert [way(other) for way in ways] == [()] * 3
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (own_node, True), (lambda task: [*AT, HOST % 0], False), (lambda task: [HOST % (task // 2)], False),
+        (lambda task: [b"a.py", b"--name", HOST % (task // 2)], False),
+        (lambda task: [b"a.py", b"--dist-url=tcp://" + HOST % (task // 2)], True),
+        (lambda task: [b"a.py", b"--name=" + HOST % (task // 2)], False),
+        (lambda task: [*AT, HOST % 0 if task else b"node001"], False),
+        (lambda task: [*AT, b"%d" % task], False), (lambda task: [*AT, b"\0name:%d\0" % (task // 2)], True),
+    ],
+)  # fmt: skip
+def test_a_program_is_told_apart_by_the_word_that_names_the_meeting(program: Any, said: bool) -> None:
+    """Its own node on each; under a name that is none of a meeting's it may be anything."""
+    found = only(programs._told_apart(starts({}, program=program)))
+    assert (found is not None) == said
+    assert found is None or found.texts["master"].raw == program(0)[-1]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from maple_agents.diagnose.rank import cause_event, judges
-from maple_agents.diagnose.rank.cause_event import candidates, seen
+from maple_agents.diagnose.rank.cause_event import _shares, candidates, seen
 from maple_agents.diagnose.rank.judges import (
     AGREED,
     ALONE,
@@ -139,6 +139,17 @@ def test_of_a_flood_the_first_and_the_last_events_are_looked_at(many: int) -> No
     )
     late = candidates(Digest(events=tuple(events)), lambda _: None, {"late": 1.0}, frozenset())
     assert late[0].event.place.line == many and late[-1].share <= late[0].share
+
+
+@pytest.mark.parametrize("by", [0.0, 1.0, 1000.0, -1000.0])
+def test_shares_are_of_one_whatever_the_size_of_what_they_are_made_of(by: float) -> None:
+    """Only how far apart the values lie counts: no sum of weights is too large for a power."""
+    assert _shares([]) == [] and _shares([by]) == [1.0]
+    assert _shares([by, by]) == [0.5, 0.5] and _shares([by + 1000, by]) == [1.0, 0.0]
+    near = _shares([by, by + 1, by + 2])
+    assert sum(near) == pytest.approx(1) and near[2] / near[1] == pytest.approx(near[1] / near[0]) == pytest.approx(
+        math.e
+    )
 
 
 def voted(*votes: Vote | None, role: str = "cause", weight: str = "strong", score: float = 6.0, lead: float = 1.0):  # type: ignore[no-untyped-def]
