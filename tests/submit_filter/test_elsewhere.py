@@ -88,3 +88,30 @@ def test_a_master_that_a_called_file_reads_is_set_in_front_of_its_line() -> None
     (finding,) = (finding for finding in decision.findings if finding.code == "MPL402")
     assert "PROGRAM" not in finding.says
     assert decision.offered is not None and b" MASTER_PORT=29500; srun" in (decision.offered.script or b"")
+
+
+def test_a_port_that_each_task_draws_in_its_file_is_shown_there() -> None:
+    """With one that the job's number gives, which is the same for all tasks."""
+    drawn = b"$((20000 + RANDOM % 1000))"
+    wrap = WRAP.replace(b"$(hostname)", b"$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)")
+    decision = _decided(SCRIPT, wrap_sh=wrap.replace(b"29733", drawn))
+    (change,) = next(finding for finding in decision.findings if finding.code == "MPL509").elsewhere
+    assert (change.file, change.line) == ("wrap.sh", 3)
+    assert change.was.replace(drawn.decode(), "$((20000 + $SLURM_JOB_ID % 20000))") == change.becomes
+    assert decision.repaired is None
+
+
+def test_ranks_of_slurm_that_a_program_reads_are_shown_by_their_other_names() -> None:
+    """One line for each that reads one, by its number in the file, and none that is a comment."""
+    program = b"""import os
+
+# SLURM_PROCID: "SLURM_PROCID"
+import torch.distributed as dist
+rank, local = int(os.environ["SLURM_PROCID"]), int(os.environ["SLURM_LOCALID"])
+dist.init_process_group("nccl", rank=rank, world_size=int(os.environ.get('SLURM_NTASKS')))
+"""
+    script = b"#!/bin/bash\n#SBATCH --nodes=1 --gpus-per-node=4 --ntasks-per-node=1\n"
+    decision = _decided(script + b"srun torchrun --standalone --nproc-per-node=4 train.py\n", train_py=program)
+    first, second = next(finding for finding in decision.findings if finding.code == "MPL323").elsewhere
+    assert (first.line, first.becomes) == (5, 'rank, local = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])')
+    assert (second.line, second.becomes[-34:]) == (6, "int(os.environ.get('WORLD_SIZE')))")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
-from typing import Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, FrozenSet, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..launchers.python_options import python_program
 from ..launchers.registry import AGENTS
@@ -92,6 +92,20 @@ def line_of_file(file: str, text: bytes, span: Span, new: bytes) -> FileLine:
     becomes = text[start : span.start] + new + text[span.end : end]
     number = text.count(b"\n", 0, start) + 1
     return FileLine(file, number, text[start:end].decode("utf-8", "replace"), becomes.decode("utf-8", "replace"))
+
+
+def renamed_in_program(program: Program, job: Job, names: Mapping[bytes, bytes]) -> Tuple[FileLine, ...]:
+    """Return the lines of a program's file that have one of the *names* in quotes, with what it is to be called."""
+    step, quoted = program.step, re.compile(rb"(?<=['\"])(%s)(?=['\"])" % b"|".join(names))
+    file = next(
+        (word for word in step.program if word.rpartition(b"/")[2].decode("utf-8", "replace") == program.name), b""
+    )
+    lines = (beside(job, file, step) or b"").split(b"\n") if file else []
+    pairs = [
+        (number, line, quoted.sub(lambda match: names[match.group()], line)) for number, line in enumerate(lines, 1)
+    ]
+    return tuple(FileLine(program.name, number, was.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
+                 for number, was, new in pairs if new != was and not was.lstrip().startswith(b"#"))  # fmt: skip
 
 
 def in_called_file(plan: LaunchPlan, job: Job, option: Optional[Option], new: bytes) -> Tuple[FileLine, ...]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, List, Optional
+from typing import Iterator, List, Optional, Tuple
 
 from ...cures.launch_edits import pointed_at, replacements
 from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
-from ...types.findings import Finding
+from ...types.findings import FileLine, Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
 from ...types.text import Text
 from .. import rule
+from ..program_text import files_read, line_of_file
 
 _BY_JOB = b"$((20000 + $SLURM_JOB_ID % 20000))"  # the dollar is what says that a shell expands it
 _USUAL = b"29500"
@@ -27,6 +28,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: srun bash -c 'MASTER_PORT=$((20000 + RANDOM % 10000)) torchrun ... --master-port=$MASTER_PORT ...'
     Right: export MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000)), in the batch script, before srun
     Why:   the other nodes try a port on which nothing listens, without a message, until the rendezvous times out.
+           Where a file that each task runs draws the number, its line is shown as it should be.
     """
     for step in plan.steps:
         for breach in step.breaches:
@@ -46,7 +48,17 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
         True,
         fixes=fixes,
         help="choose the port once, in the batch script, and export it",
+        elsewhere=() if fixes else _in_file(new, plan, job),
     )
+
+
+_OWN = re.compile(rb"(?m)^[^#\n]*\bMASTER_PORT=(\"?\$\(\([^()\n]*\)\)\"?|\"?\$\((?:[^()\n]|\([^()\n]*\))*\)\"?)")
+
+
+def _in_file(new: bytes, plan: LaunchPlan, job: Job) -> Tuple[FileLine, ...]:
+    """Return what a file that each task runs should set, where one line of it draws the port."""
+    drawn = [(name, text, match) for name, text in files_read(plan, job) for match in _OWN.finditer(text)]
+    return tuple(line_of_file(name, text, Span(*match.span(1)), new) for name, text, match in drawn if len(drawn) == 1)
 
 
 def _drawn_by_job(port: Optional[Text], step: Step, plan: LaunchPlan, job: Job) -> List[List[Edit]]:
