@@ -52,6 +52,7 @@ def test_show_says_what_its_first_line_does_not_know() -> None:
     first = page(GENERIC_SLURM._replace(version=())).splitlines()[0]
     assert first.startswith("generic-slurm   slurm, version not known   revision")
     assert page(GENERIC_SLURM._replace(version=(24, 11))).startswith("generic-slurm   slurm 24.11   revision")
+    assert page(GENERIC_SLURM._replace(version=(22, 5, 8))).startswith("generic-slurm   slurm 22.05.8   revision")
 
 
 def test_apply_writes_what_lint_passed(delta: Path, tmp_path: Path) -> None:

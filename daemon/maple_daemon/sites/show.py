@@ -47,7 +47,7 @@ def _source(name: str, source: Source) -> str:
 
 
 def _lines(site: Site) -> Iterator[str]:
-    version = " " + ".".join(map(str, site.version)) if site.version else ", version not known"
+    version = " " + _version(site) if site.version else ", version not known"
     yield "%s   %s%s   revision %s" % (site.id, site.scheduler, version, site.revision[:12])
     yield from _section("Kinds of node", ("kind", "gpus", "model", "cores", "memory", "features"), _kinds(site))
     head = ("name", "by", "gpus", "nodes", "walltime", "shared", "kinds")
@@ -67,6 +67,12 @@ def _lines(site: Site) -> Iterator[str]:
         ],
     )
     yield from _block("Not sure, so that they prove nothing", list(site.unsure))
+
+
+def _version(site: Site) -> str:
+    """Return it as the scheduler writes it: Slurm's second number, a month, has two digits."""
+    return ".".join("%02d" % part if at == 1 and site.scheduler == "slurm" else str(part)
+                    for at, part in enumerate(site.version))  # fmt: skip
 
 
 def _kinds(site: Site) -> list[Sequence[str]]:
