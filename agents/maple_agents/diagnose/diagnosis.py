@@ -17,7 +17,18 @@ from ..templates.knowledge.entries import Entry, Fact, holds
 from .rank.cause_event import Voter, telling
 from .rank.consequences import first_complaint
 from .rank.good_end import LAST, none, succeeded
-from .rank.judges import LEAST, Judgement, Named, agrees, by_lines, by_own_sentence, by_sentence, likeliest, of_entry
+from .rank.judges import (
+    LEAST,
+    Judgement,
+    Named,
+    agrees,
+    by_lines,
+    by_own_sentence,
+    by_sentence,
+    classes_said,
+    likeliest,
+    of_entry,
+)
 from .rank.proof import shown
 from .rank.ranking import Ranked, ranked, survived, unread
 from .read import cleaned
@@ -133,7 +144,8 @@ def _judgement(rows: Sequence[Ranked], known: Mapping[str, Entry], voter: Voter)
     first = rows[0]
     behind = next((other.score for other in rows if other.cause != first.cause), 0.0)
     lines = dict.fromkeys(match.evidence.text for match in first.matches[:3])
-    judged = of_entry(known[first.entry], first.score, first.score - behind, [voter(text) for text in lines])
+    votes, said = [voter(line) for line in lines], classes_said(lines)
+    judged = of_entry(known[first.entry], first.score, first.score - behind, votes, said)
     if not _wanted(known[first.entry]):
         return judged
     return replace(judged, likely=False, voters=(*judged.voters, "script"))  # what a rule has proven of the launch

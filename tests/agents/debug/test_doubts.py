@@ -123,9 +123,10 @@ def test_the_entries_in_force_know_what_may_follow():
         ("weak", "cause", 0.9, "host_oom"),
         ("strong", "symptom", 0.9, "host_oom"),
         ("strong", "cause", 0.9, "code_error"),
-        ("weak", "cause", 0.7, "code_error"),
+        ("weak", "cause", 0.7, "unknown"),
+        ("weak", "cause", 0.2, "code_error"),
     ],
-    ids=["words of every day", "a sign", "sure words", "a vote that is unsure"],
+    ids=["words of every day", "a sign", "sure words", "a vote that leaves both open", "a vote that is unsure"],
 )
 def test_labelled_lines_outvote_words_of_every_day(weight, role, strength, said):
     """Where they know the line well and the entry's words alone say little; never where its words are sure."""

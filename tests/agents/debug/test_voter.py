@@ -78,3 +78,28 @@ def test_the_shipped_lines_vote():
     index, found = in_force(), vote("OSError: [Errno 122] Disk quota exceeded: '/home/eve/model.pt'")
     assert index is not None and len(index.labels) > 2000
     assert found is not None and found.cause == "disk_quota_or_full"
+
+
+def test_the_weights_in_force_have_the_signs_of_what_they_weigh():
+    """A higher score, a second witness or a sentence never makes an answer less sure, and what speaks against it never
+    surer.
+    """
+    from maple_agents.diagnose.rank.judges import sureness_in_force
+
+    from tests.agents.debug.voter import AGAINST, FOR
+
+    rows = [row for voter, row in sureness_in_force().items() if voter != "sentences"]
+    assert rows and all({name for row in rows for name in row} >= part for part in (FOR, AGAINST))
+    assert not [name for row in rows for name, weight in row.items() if name in FOR and weight < 0]
+    assert not [name for row in rows for name, weight in row.items() if name in AGAINST and weight > 0]
+
+
+def test_the_fit_keeps_the_signs():
+    """Also where the answers at hand would have it the other way round."""
+    from tests.agents.debug.voter import Answer, _logistic
+
+    rows = [
+        Answer("t", "entries", {"one": 1.0, "score": at / 10, "against": 1 - at / 10}, at < 5, 1.0) for at in range(10)
+    ]
+    weights = _logistic(rows)
+    assert weights["score"] == 0.0 and weights["against"] == 0.0 and abs(weights["one"]) < 0.1

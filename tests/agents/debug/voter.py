@@ -31,7 +31,7 @@ from tests.agents.debug.labelled_lines import all_lines, thread
 DATA = ROOT / "templates/knowledge"
 PARTS = 5  # threads are left out a fifth at a time
 STEPS, RATE, SHRINK = 1500, 0.5, 0.002
-NEWTON, RIDGE = 40, 0.5
+CLIMB, RIDGE = 3000, 0.5
 
 
 @cache
@@ -116,9 +116,9 @@ def measured() -> Iterator[str]:
 
 UNSEEN = 1 / 3
 
-# What was seen of each answer on sets that nobody had seen, asked with what was known before (`first_asked.py`). By the
-# weights in force 0.939 is said of 509 answers of entries and 0.949 true; of 263 claims that are more than likely 258
-# are right. Of cases whose entry is left out 0.850 is said and 0.748 true.
+# What was seen of each answer on sets that nobody had seen, asked with what was known before (`first_asked.py`). By
+# weights that a set has no part in 0.949 is said of 497 answers of entries and 0.960 true; of 283 claims that are more
+# than likely 280 are right.
 FIRST = FOLDER / "first-answers.jsonl"
 FIRST_COUNTS = 3.0
 
@@ -191,8 +191,10 @@ def with_claims(asked: Callable[[], Diagnosis]) -> tuple[Diagnosis, Claims]:
     """
     claims: Claims = []
 
-    def of_entry(entry: Entry, score: float, lead: float, votes: Sequence[Vote | None]) -> judges.Judgement:
-        claims[:] = [("entries", judges.seen_by_both(entry, score, lead, votes), entry.cause)]
+    def of_entry(
+        entry: Entry, score: float, lead: float, votes: Sequence[Vote | None], said: Collection[str] = ()
+    ) -> judges.Judgement:
+        claims[:] = [("entries", judges.seen_by_both(entry, score, lead, votes, said), entry.cause)]
         return judges.Judgement(1.0, False, ("entries",))
 
     def by_lines(rows: Sequence[Candidate], digest: Digest, also: Collection[str] = ()) -> None:
@@ -219,16 +221,25 @@ def fitted_sureness(rows: Sequence[Answer]) -> dict[str, dict[str, float]]:
     return {voter: _logistic([row for row in rows if row.voter == voter]) for voter in ("entries", "lines")}
 
 
+# What may only speak for an answer, and what only against it, whatever the answers at hand would have.
+FOR = frozenset(("score", "lead", "agree", "agrees", "facts", "sentence", "strength", "likeness", "telling"))
+AGAINST = frozenset(("symptom", "not strong", "against", "alike, of no class", "code", "other sentence"))
+
+
 def _logistic(rows: Sequence[Answer]) -> dict[str, float]:
+    """Return the weights of the likeliest logistic model whose signs are right, by accelerated projected steps."""
     names = sorted({name for row in rows for name in row.seen})
     table = numpy.array([[row.seen.get(name, 0.0) for name in names] for row in rows])
     right, counts = (numpy.array([float(getattr(row, key)) for row in rows]) for key in ("right", "counts"))
-    weights = numpy.zeros(len(names))
-    for _ in range(NEWTON):
-        share = 1 / (1 + numpy.exp(-table @ weights))
-        slope = table.T @ (counts * (right - share)) - RIDGE * weights
-        bend = (table.T * (counts * share * (1 - share))) @ table + RIDGE * numpy.eye(len(names))
-        weights += numpy.linalg.solve(bend, slope)
+    low = numpy.array([0.0 if name in FOR else -numpy.inf for name in names])
+    high = numpy.array([0.0 if name in AGAINST else numpy.inf for name in names])
+    step = 1 / (float(numpy.linalg.eigvalsh((table.T * counts) @ table)[-1]) / 4 + RIDGE)
+    weights = ahead = numpy.zeros(len(names))
+    for turn in range(CLIMB):
+        share = 1 / (1 + numpy.exp(-table @ ahead))
+        slope = table.T @ (counts * (right - share)) - RIDGE * ahead
+        before, weights = weights, numpy.clip(ahead + step * slope, low, high)
+        ahead = weights + turn / (turn + 3) * (weights - before)
     return {name: round(float(value), 3) for name, value in zip(names, weights, strict=True)}
 
 

@@ -23,7 +23,7 @@ from .ranking import of_earlier_run, survived
 
 FILE = "sureness.json"
 AGREED = 0.4  # strength from which a vote for the same class counts as one
-SURE = 0.97  # confidence from which a cause that both name is more than likely
+SURE = 0.965  # confidence from which a cause that both name is more than likely
 LEAST = 0.5  # confidence below which no cause is named: more likely than not
 DISPUTED = 0.2  # strength of lines of another class from which a mere sign, in words of every day, names nothing
 ALONE = 0.84  # strength from which the lines may name a cause that no entry does
@@ -74,15 +74,22 @@ def _weights(data: bytes) -> Weights:
         raise ValueError("no weights: %s" % error) from None
 
 
-def of_entry(entry: Entry, score: float, lead: float, votes: Sequence[Vote | None]) -> Judgement:
+def of_entry(
+    entry: Entry, score: float, lead: float, votes: Sequence[Vote | None], said: Collection[str] = ()
+) -> Judgement:
     """Return how sure a cause is that an entry names. *lead*: of its score over that of the next class; *votes*: what
-    the labelled lines say of each line that proves it.
+    the labelled lines say of each line that proves it; *said*: the classes that the sentences of those give.
     """
-    seen = seen_by_both(entry, score, lead, votes)
+    seen = seen_by_both(entry, score, lead, votes, said)
     sure = _share(sureness_in_force().get("entries", {}), seen) if not _disputed(entry, seen, votes) else 0.0
     agreed = seen["agree"] >= AGREED
     return Judgement(sure, not (agreed and sure >= SURE), ("entries", "lines") if agreed else ("entries",),
                      _second(entry.cause, votes), _outvoted(entry, seen))  # fmt: skip
+
+
+def classes_said(lines: Iterable[str]) -> frozenset[str]:
+    """Return the classes that the sentences of *lines* give."""
+    return frozenset(said.cause for said in map(reading, lines) if said is not None)
 
 
 def _outvoted(entry: Entry, seen: Mapping[str, float]) -> bool:
@@ -104,8 +111,12 @@ def _disputed(entry: Entry, seen: Mapping[str, float], votes: Sequence[Vote | No
     return sign and not named and seen["against"] >= DISPUTED
 
 
-def seen_by_both(entry: Entry, score: float, lead: float, votes: Sequence[Vote | None]) -> dict[str, float]:
-    """Return what the confidence in an entry's cause is made of, each 0 to 1."""
+def seen_by_both(
+    entry: Entry, score: float, lead: float, votes: Sequence[Vote | None], said: Collection[str] = ()
+) -> dict[str, float]:
+    """Return what the confidence in an entry's cause is made of, each 0 to 1. *votes*: what the labelled lines say of
+    each line that proves it; *said*: the classes that their sentences give.
+    """
     cast = [vote for vote in votes if vote is not None]
     agree = max((vote.strength for vote in cast if vote.cause == entry.cause), default=0.0)
     other = [vote.strength for vote in cast if vote.cause not in (entry.cause, *NO_CLASS)]
@@ -121,6 +132,8 @@ def seen_by_both(entry: Entry, score: float, lead: float, votes: Sequence[Vote |
         "alike, of no class": 0.0 if agree else max((vote.likeness for vote in cast), default=0.0),
         "facts": float(not votes),
         "code": float(entry.cause == OWN_CODE),
+        "sentence": float(entry.cause in said),
+        "other sentence": float(bool(said) and entry.cause not in said),
     }
 
 
@@ -219,6 +232,6 @@ def deadly(event: Event, digest: Digest) -> bool:
 
 
 __all__ = [
-    "Judgement", "LEAST", "NO_CLASS", "Named", "SURE", "agrees", "by_lines", "by_own_sentence", "by_sentence", "deadly",
-    "likeliest", "of_entry", "seen_by_both", "seen_by_lines", "sureness_in_force",
+    "Judgement", "LEAST", "NO_CLASS", "Named", "SURE", "agrees", "by_lines", "by_own_sentence", "by_sentence",
+    "classes_said", "deadly", "likeliest", "of_entry", "seen_by_both", "seen_by_lines", "sureness_in_force",
 ]  # fmt: skip
