@@ -18,7 +18,7 @@ from .rank.cause_event import Voter, telling
 from .rank.consequences import first_complaint
 from .rank.good_end import LAST, none, succeeded
 from .rank.judges import (
-    LEAST,
+    HEARD,
     Judgement,
     Named,
     agrees,
@@ -77,7 +77,7 @@ def diagnose(
     judgement = _judgement(rows, known, voter)
     before = unread(rows[0], known_lines, known, given, digest) if rows else None
     doubted = before is not None and not agrees(before, rows[0].cause, voter)
-    if judgement is None or judgement.confidence < LEAST or doubted:
+    if judgement is None or judgement.confidence < HEARD or doubted:
         causes = _by_lines(causes, digest, known_lines, known, voter, before if doubted else None)
     elif judgement.outvoted and (others := _by_lines(causes, digest, known_lines, known, voter))[0].cause != "unknown":
         causes = others

@@ -75,7 +75,7 @@ def test_what_a_program_said_is_handed_on_below_an_exception():
 
 def test_a_stack_ends_with_the_reason(monkeypatch):
     """Words that say only that something failed give way to an unknown error of the same rank right below."""
-    monkeypatch.setattr("maple_agents.diagnose.diagnosis.LEAST", 0.0)  # here the order counts, not how sure it is
+    monkeypatch.setattr("maple_agents.diagnose.diagnosis.HEARD", 0.0)  # here the order counts, not how sure it is
     known = {**KNOWN, "slow": entry("watchdog", role="symptom", weight="fair", says="late")}
     said = event(5, "watchdog", rank=1)
     for line in (6, 8, 17):

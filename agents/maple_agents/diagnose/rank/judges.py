@@ -24,7 +24,8 @@ from .ranking import of_earlier_run, survived
 FILE = "sureness.json"
 AGREED = 0.4  # strength from which a vote for the same class counts as one
 SURE = 0.965  # confidence from which a cause that both name is more than likely
-LEAST = 0.5  # confidence below which no cause is named: more likely than not
+LEAST = 0.5  # confidence below which lines name no cause: more likely than not
+HEARD = 0.4  # the same of an entry: no other class is as likely
 DISPUTED = 0.2  # strength of lines of another class from which a mere sign, in words of every day, names nothing
 ALONE = 0.84  # strength from which the lines may name a cause that no entry does
 OFTEN = 0.75  # share of labelled lines that a reading had right, from which a sentence may name a cause
@@ -232,6 +233,6 @@ def deadly(event: Event, digest: Digest) -> bool:
 
 
 __all__ = [
-    "Judgement", "LEAST", "NO_CLASS", "Named", "SURE", "agrees", "by_lines", "by_own_sentence", "by_sentence",
+    "HEARD", "Judgement", "LEAST", "NO_CLASS", "Named", "SURE", "agrees", "by_lines", "by_own_sentence", "by_sentence",
     "classes_said", "deadly", "likeliest", "of_entry", "seen_by_both", "seen_by_lines", "sureness_in_force",
 ]  # fmt: skip
