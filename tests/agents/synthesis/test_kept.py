@@ -70,14 +70,14 @@ def test_a_site_without_a_part_of_its_own_has_what_its_file_says(maple, tmp_path
     assert "no memory is requested" in unsaid.err and "the site's environment part" in unsaid.err, unsaid
 
 
-def test_a_warm_answer_needs_no_pydantic(tmp_path):
-    """It alone would take most of the time that an answer may take."""
+def test_a_warm_answer_needs_neither_pydantic_nor_the_reading_of_logs(tmp_path):
+    """The first alone would take most of the time that an answer may take, the second a sixth of it."""
     code = (
         "import sys\nfrom maple_agents.cli.main import run\n"
         "run(['new', '--site', 'ncsa-delta', '--set', 'account=a', '--json', 'train.py with DDP on 2 nodes'])\n"
-        "print('pydantic' in sys.modules, file=sys.stderr)"
+        "print('pydantic' in sys.modules, 'maple_agents.diagnose.read' in sys.modules, file=sys.stderr)"
     )
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
-    for told in ("True", "False"):
+    for told in ("True False", "False False"):
         done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
         assert done.stderr.splitlines()[-1] == told

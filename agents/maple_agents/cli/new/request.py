@@ -348,9 +348,9 @@ def _with_model(text: str, slots: Slots, named: str) -> Slots:
     from maple_agents.ask.models.choice import choose
     from maple_agents.ask.models.protocol import ModelError
 
-    from ...diagnose.read.clean_lines import safe
-
     def tell(says: str) -> None:
+        from ...diagnose.read.clean_lines import safe
+
         click.echo(safe("maple: %s" % says), err=True)
 
     try:
