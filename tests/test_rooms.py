@@ -1,4 +1,7 @@
-"""Each folder of a package imports only those that stand before it in its README, and no modules in a circle."""
+"""Each folder of a package imports only those that stand before it in its README, and no modules in a circle.
+
+`python -m tests.test_rooms` prints what the graph of imports comes to.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ PLUGINS = {  # one file each, as many as there are
     "maple_submit_filter.rules.resources",
     "maple_submit_filter.rules.script",
     "maple_agents.diagnose.fix.kinds",
+    "maple_agents.scheduling.queueing.policies",
 }
 MOST = 20  # modules of a folder that one can walk through
 EXAMPLES = {
@@ -77,8 +81,8 @@ def arrows(name: str, path: Path, known: dict[str, Path]) -> Iterator[Arrow]:
         if isinstance(node, ast.ImportFrom):
             base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             target = ".".join([*base, *([node.module] if node.module else [])])
-            for one in node.names:
-                whole = f"{target}.{one.name}"
+            for alias in node.names:
+                whole = f"{target}.{alias.name}"
                 if whole in known or target in known:
                     yield Arrow(name, whole if whole in known else target, typing, node.lineno)
         typing = typing or isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
@@ -98,37 +102,52 @@ def test_the_readme_lists_every_folder(package: str) -> None:
     assert Counter(order(package)) == Counter(there)
 
 
+def upward(package: str) -> list[str]:
+    """Return the imports of a folder that stands behind the importer's. Types count too, and imports in functions."""
+    known, listed = modules(package), order(package)
+    place = {TOP: len(listed), **{name: at for at, name in enumerate(listed)}}
+    return [
+        f"{path.relative_to(ROOT)}:{arrow.line} imports {arrow.target}"
+        for name, path in known.items()
+        for arrow in arrows(name, path, known)
+        if place[room(arrow.target, package)] > place[room(name, package)] and arrow.target.count(".")
+    ]
+
+
+def circles(package: str, typing: bool = False) -> list[str]:
+    """Return the modules that import each other in a circle, or one of those; *typing*: imports for types count too."""
+    known = modules(package)
+    waiting = {name: {arrow.target for arrow in arrows(name, path, known) if typing or not arrow.typing} - {name}
+               for name, path in known.items()}  # fmt: skip
+    waiting = {name: {to for to in targets if not name.startswith(to + ".")} for name, targets in waiting.items()}
+    while free := {name for name, targets in waiting.items() if not targets}:
+        waiting = {name: targets - free for name, targets in waiting.items() if name not in free}
+    return sorted(waiting)
+
+
+def folders(package: str) -> Counter[str]:
+    """Return how many modules each folder of a package has."""
+    top = ROOT / package
+    return Counter(".".join(path.parent.relative_to(top.parent).parts) for path in top.rglob("*.py"))
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_folders_import_only_those_before_them(package: str) -> None:
     """Types count too, and imports in functions."""
-    known, listed = modules(package), order(package)
-    place = {TOP: len(listed), **{name: at for at, name in enumerate(listed)}}
-    up = []
-    for name, path in known.items():
-        for one in arrows(name, path, known):
-            if place[room(one.target, package)] > place[room(name, package)] and one.target.count("."):
-                up.append(f"{path.relative_to(ROOT)}:{one.line} imports {one.target}")
+    up = upward(package)
     assert not up, "\n".join(up)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_modules_import_each_other_in_a_circle(package: str) -> None:
-    """Those in functions count; those for type checkers do not."""
-    known = modules(package)
-    waiting = {name: {one.target for one in arrows(name, path, known) if not one.typing} - {name}
-               for name, path in known.items()}  # fmt: skip
-    waiting = {name: {one for one in targets if not name.startswith(one + ".")} for name, targets in waiting.items()}
-    while free := {name for name, targets in waiting.items() if not targets}:
-        waiting = {name: targets - free for name, targets in waiting.items() if name not in free}
-    assert not waiting
+    """Those in functions count, and those for type checkers."""
+    assert not circles(package, typing=True)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_folder_is_a_warehouse(package: str) -> None:
     """A folder of plug-ins aside."""
-    top = ROOT / package
-    counted = Counter(".".join(path.parent.relative_to(top.parent).parts) for path in top.rglob("*.py"))
-    assert not {name: count for name, count in counted.items() if count > MOST and name not in PLUGINS}
+    assert not {name: count for name, count in folders(package).items() if count > MOST and name not in PLUGINS}
 
 
 @pytest.mark.parametrize("path", [pytest.param(one, id=str(one.relative_to(ROOT))) for one in lists.readmes(ROOT)])
@@ -149,3 +168,21 @@ def test_no_page_names_a_module_that_is_gone(folder: str) -> None:
             named = re.findall(r"`(?:[\w.]+/)*([\w*]+\.py)`", path.read_text("utf-8"))
             gone += [f"{path.relative_to(ROOT)}: {name}" for name in named if not fnmatch.filter(there, name)]
     assert not gone, "\n".join(gone)
+
+
+def figures() -> str:
+    """Return modules (those that name a folder aside), lines, and what the tests hold, package by package."""
+    rows = ["package modules plug-ins lines biggest-folder arrows-up in-circles"]
+    for package in PACKAGES:
+        known = {name: path for name, path in modules(package).items() if path.name != "__init__.py"}
+        plugins = sum(name.rpartition(".")[0] in PLUGINS or bool(re.search(r"\.mpl\d", name)) for name in known)
+        lines = sum(len(path.read_text("utf-8").splitlines()) for path in modules(package).values())
+        biggest, most = max(((name, count) for name, count in folders(package).items() if name not in PLUGINS),
+                            key=lambda folder: folder[1])  # fmt: skip
+        rows.append(f"{package} {len(known)} {plugins} {lines} {biggest}:{most} {len(upward(package))} "
+                    f"{len(circles(package, typing=True))}")  # fmt: skip
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    print(figures())

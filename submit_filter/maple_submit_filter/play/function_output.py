@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, List, Optional
+from typing import TYPE_CHECKING, List, Optional, Sequence
 
-from ..bash.nodes import Case, Group, If, Program, Redirect, Simple, Test
+from ..bash.nodes import Case, Command, CommandSub, Group, If, ProcessSub, Program, Redirect, Simple, Test, Word
 from ..bash.questions import first
 from ..types.text import EMPTY, Text
 from .conditions import fits, test
@@ -13,7 +13,23 @@ from .expansion import word
 from .shell_state import DEEPEST, Shell
 
 if TYPE_CHECKING:
-    from .values import Values
+    from typing import Protocol, Union
+
+    class Values(Protocol):
+        """Who knows what words become and commands print: `values.Values`, which asks here for functions."""
+
+        def substitute(self, part: Union[CommandSub, ProcessSub], shell: Shell) -> Text:
+            """Return what a substitution stands for."""
+
+        def words(self, many: Sequence[Word], shell: Shell) -> List[Text]:
+            """Return the fields that words become."""
+
+        def output(self, program: Program, shell: Shell, given: Optional[Text] = None) -> Optional[Text]:
+            """Return what a program prints, None when that is not known."""
+
+        def print_of(self, command: Command, shell: Shell, given: Optional[Text]) -> Optional[Text]:
+            """Return what a command prints, None when that is not known."""
+
 
 DECLARING = (b"local", b"declare", b"typeset", b"readonly", b"export")
 _ASSIGNED = re.compile(rb"([A-Za-z_]\w*)=")
