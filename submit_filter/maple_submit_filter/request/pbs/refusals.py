@@ -205,7 +205,7 @@ def _of_chunk(text: bytes) -> Optional[Tuple[str, int]]:
     for part in parts:
         name, equals, value = part.partition(b"=")
         shown = _shown(name)
-        if not equals or not name:
+        if not equals or not name[:1].isalpha():  # as every resource's name begins
             return "qsub: Illegal attribute or resource value Resource_List.select", 166
         if shown in JOB_WIDE:
             return 'qsub: Resource invalid in "select" specification: ' + shown, 4

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Iterator
+from typing import TYPE_CHECKING, Iterator, Optional
 
 from ...cures.option_edits import at, restate
 from ...site.facts import Site
-from ...types.edits import Safety
+from ...types.edits import Fix, Safety
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, Setting
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import judged, surely_openpbs
@@ -82,6 +82,14 @@ def _misspelt(job: Job) -> Iterator[Finding]:
             return
 
 
+def _colons(setting: Optional[Setting], job: Job) -> Optional[Fix]:
+    """Write `select=2:ncpus=8` for `select=2;ncpus=8`."""
+    if setting is None or setting.name != "select" or b";" not in setting.value:
+        return None
+    made = restate(job, setting, setting.value.replace(b";", b":"), "MPL216")
+    return made.fix(Safety.ASK, "colons in place of semicolons") if made is not None else None
+
+
 def _of_another(refusal: Refusal) -> bool:
     setting = refusal.setting
     in_script = setting is not None and setting.origin.kind == "directive"
@@ -97,7 +105,7 @@ def _finding(refusal: Refusal, job: Job, site: Site) -> Finding:
     doubtful = ("place", *CUSTOM)  # a server may have a select of its own, or such a resource for whole jobs
     sure = surely_openpbs(job, site) and not (refusal.setting is not None and refusal.setting.name in doubtful)
 
-    fix = cure(refusal, job, site)
+    fix = cure(refusal, job, site) or _colons(refusal.setting, job)
     fixes = (fix if sure else fix._replace(safety=Safety.ASK),) if fix is not None else ()
     wanted = "write the request in a form that PBS accepts"
     return Finding(
