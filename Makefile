@@ -136,7 +136,7 @@ bench-forecast: setup ## forecasts on a real history, what they take, labelled j
 bench-slips: setup ## mistakes that rules know, in the spellings people use: noticed, cured, and their harmless twins (SEED=1 EACH=2)
 	@$(BIN)/python -m tests.reality.slips $(or $(SEED),1) $(or $(EACH),2)
 
-bench-mapping: setup ## ranks on the right hardware: found and left alone, estimates against the network lab, searchers, a model (half an hour; RESUME=1 goes on)
+bench-mapping: setup ## ranks on the right hardware: found and left alone, estimates against the network lab, searchers, a model (twenty minutes of processor; RESUME=1 goes on, PASSES=3 keeps its times)
 	@$(BIN)/python -m tests.bench.bench_mapping
 
 bench-%: setup

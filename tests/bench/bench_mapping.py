@@ -45,13 +45,13 @@ def searchers() -> Iterator[str]:
     """The best estimate of each searcher after 10, 100 and 1,000 trials."""
     search.set_up()
     yield f"estimate of a step's exchanges in milliseconds, median of {search.SEEDS} seeds"
-    yield search.table()
+    yield from search.table()
 
 
 def programs() -> Iterator[str]:
-    """Real times of three programs of ranks under every mapping, and what searchers find."""
+    """Real times of three programs of ranks under every mapping, and what searchers find (PASSES=3: kept, too)."""
     search.set_up()
-    yield from products.report()
+    yield from products.report(int(os.environ.get("PASSES", "1")))
 
 
 def model() -> Iterator[str]:

@@ -20,6 +20,7 @@ FUNCTIONS = {
     "blanks in a local": 'size() { local all="8 $1"; echo "$all"; }',
     "a function in it": 'half() { echo $(($1 / 2)); }\nsize() { half 16; echo "$(half 4)"; }',
     "defined again": "size() { echo 1; }\nsize() { echo 2; }",
+    "behind a file": "source ./nowhere.sh\nsize() { echo 8; }",
 }
 OPEN = {
     "falls through": "size() { case $1 in big) echo 8 ;& *) echo 2 ;; esac; }",
@@ -28,6 +29,8 @@ OPEN = {
     "perhaps another": "size() { echo 8; }\nif grep -q big sizes.txt; then size() { echo 2; }; fi",
     "itself": "size() { size $1; }",
     "to a file": "size() { echo 8; } > /tmp/nowhere",
+    "before a file": "size() { echo 8; }\nsource ./unread.sh",
+    "one before a file": "if grep -q big sizes.txt; then size() { echo 8; }; else source ./unread.sh; fi",
     "ends": "size() { echo 8; return; echo 2; }",
 }
 CALL = 'OUT="$(size big)"\n'

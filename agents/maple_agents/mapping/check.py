@@ -72,6 +72,7 @@ def _as_likely(line: Judged, plan: LaunchPlan | None) -> Judged:
 
 
 def _step(step: Step, plan: LaunchPlan, source: bytes, machine: Machine, read: Reads) -> Judged:
+    step = flaws.behind_unread(step)
     division = sizes.read(step.program, size_files.of_step(step, plan, source, read))
     placed = placement.placement(step, b"RANK" in plan.assigned, plan.presumes)
     placed = placement.by_host_file(step, plan) or placement.by_rank_file(step, plan) or placed
@@ -141,12 +142,15 @@ def _dealt(method: int | None, step: Step, plan: LaunchPlan) -> str:
 
 def _of_resources(step: Step, plan: LaunchPlan, source: bytes, hardware: Hardware) -> Iterator[Finding]:
     """Yield what of a node's CPUs, GPUs and network ports does not go together for the ranks on it."""
-    if step.maybe or step.unknown or not is_rank(step):
+    unread = placement.behind_wrapper(step) and any(each.pinned for group in step.groups for each in group.processes)
+    if step.maybe or step.unknown or not is_rank(step) and not unread:
         return
     node = tasks_of(step, plan, source, hardware)
     if node is not None:
+        doubt = f"what {step.program[0].decode('utf-8', 'replace')} does is not known" if unread else ""
         values = {name: network_settings.value(plan, source, name.encode()) for name in resources.SAID}
-        yield from (_told(flaw, node, step, values, hardware) for flaw in flaws.flaws(node, hardware))
+        for flaw in flaws.flaws(node, hardware):
+            yield _told(flaw, node, step, values, hardware)._replace(doubt=doubt)
 
 
 def tasks_of(step: Step, plan: LaunchPlan, source: bytes, hardware: Hardware) -> NodeTasks | None:

@@ -93,7 +93,7 @@ def by_host_file(step: Step, plan: LaunchPlan) -> Placement | None:
               plan.written.items() if NUL not in name[:1]]  # fmt: skip
     nodes = [[int(match[1]) for match in file if match] for file in listed if file and all(file)]
     many = [file for file in nodes if len(file) > len(set(file)) > 1]
-    if len(many) != 1 or not is_rank(step._replace(tasks_per_node=2)):
+    if len(many) != 1 or not _is_of_many(step):
         return None
     asked = step.links[0].option("ntasks")
     count = asked.value.raw if asked is not None and asked.value is not None else b"%d" % len(many[0])
@@ -116,7 +116,13 @@ def by_rank_file(step: Step, plan: LaunchPlan) -> Placement | None:
     asked = step.links[0].option("n", "np")
     count = asked.value.raw if asked is not None and asked.value is not None else b"%d" % len(lines)
     known = sorted(nodes) == list(range(len(lines))) and count == b"%d" % len(lines) and len(lines) > 1
-    return on([nodes[rank] for rank in sorted(nodes)]) if known and is_rank(step._replace(tasks_per_node=2)) else None
+    return on([nodes[rank] for rank in sorted(nodes)]) if known and _is_of_many(step) else None
+
+
+def _is_of_many(step: Step) -> bool:
+    """Return whether a line is one of ranks where a file, and not its options, says how many run on a node."""
+    many = step._replace(tasks_per_node=2)
+    return is_rank(many) or behind_wrapper(many)
 
 
 def behind_wrapper(step: Step) -> bool:

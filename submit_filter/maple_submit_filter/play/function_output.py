@@ -37,9 +37,12 @@ _NAMED = re.compile(rb"[A-Za-z_]\w*|-[rx]")
 
 
 def of_call(run: Values, argv: List[Text], shell: Shell, given: Optional[Text]) -> Optional[Text]:
-    """Return what a call prints; None where not all of it is known, or another function of that name may stand here."""
+    """Return what a call prints; None where not all of it is known, or another function of that name may stand here.
+
+    What nobody has read makes the functions before it forgotten; those that are known were written behind it.
+    """
     name = argv[0].raw
-    if shell.depth > DEEPEST or shell.lost or name in shell.unlike:
+    if shell.depth > DEEPEST or name in shell.unlike:
         return None
     body, base = shell.functions[name]
     if isinstance(body, Group) and body.redirects:

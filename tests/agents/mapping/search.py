@@ -13,7 +13,8 @@ import random
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice, permutations
 from pathlib import Path
 from typing import NamedTuple
@@ -65,13 +66,24 @@ class Space:
         self.ways = dict(tuning._dealt(self.mapping))
         self.known: dict[tuple[int, str, str], float] = {}
 
+    @cached_property
+    def trials(self) -> list[tuning.Trial]:
+        """All orders and ways, nodes as given and by leaf."""
+        return tuning.trials(self.mapping, self.leaves)
+
     def seconds(self, order: int, way: str, nodes: list[int]) -> float:
         """Return the estimate at a point; it is the same wherever the leaves are."""
-        leaves = "".join(self.leaves[node] for node in nodes)
+        leaves = alike([self.leaves[node] for node in nodes])
         if (order, way, leaves) not in self.known:
             mesh = groups.mesh(self.orders[order], self.sizes)
             self.known[order, way, leaves] = tuning._seconds(self.mapping, mesh, self.ways[way], list(leaves))
         return self.known[order, way, leaves]
+
+
+def alike(leaves: Sequence[str]) -> str:
+    """Return leaves by other names, in the order in which they come: what is alike but for names is estimated once."""
+    names = {leaf: chr(ord("a") + at) for at, leaf in enumerate(dict.fromkeys(leaves))}
+    return "".join(names[leaf] for leaf in leaves)
 
 
 def default(space: Space, seed: int, most: int) -> Iterator[float]:
@@ -81,19 +93,17 @@ def default(space: Space, seed: int, most: int) -> Iterator[float]:
 
 def enumeration(space: Space, seed: int, most: int) -> Iterator[float]:
     """Yield all orders and ways, nodes as given and by leaf, in an order that the seed shuffles."""
-    every = [trial.seconds for trial in tuning.trials(space.mapping, space.leaves)]
+    every = [trial.seconds for trial in space.trials]
     random.Random(seed).shuffle(every)
     yield from every
 
 
 def tune(space: Space, seed: int, most: int) -> Iterator[float]:
-    """Yield what `maple map tune` does: all of these, then places of nodes that change."""
-    trials = tuning.trials(space.mapping, space.leaves)
-    every = [trial.seconds for trial in trials]
-    random.Random(seed).shuffle(every)
+    """Yield what `maple map tune` does: all of these, the best first as it prints them, then places of nodes change."""
+    every = [trial.seconds for trial in space.trials]
     yield from every
     if tuning.is_irregular(space.leaves):
-        climbed = tuning.climbed(space.mapping, space.leaves, trials[0], seed)
+        climbed = tuning.climbed(space.mapping, space.leaves, space.trials[0], seed)
         yield from (seconds for seconds, _ in islice(climbed, min(tuning.SEARCHED, most - len(every))))
 
 
@@ -200,7 +210,8 @@ def runs(name: str, at: int) -> list[list[float]]:
     """Return the estimates of each seed's run; another's in its own environment, [] where that is not at hand."""
     if name in OTHERS:
         return of_other("tests.agents.mapping.search", name, str(at))
-    return [list(SEARCHERS[name](Space(CASES[at]), seed, AFTER[-1])) for seed in range(SEEDS)]
+    space = Space(CASES[at])
+    return [list(SEARCHERS[name](space, seed, AFTER[-1])) for seed in range(SEEDS)]
 
 
 def of_other(module: str, *words: str) -> list[list[float]]:
@@ -210,26 +221,28 @@ def of_other(module: str, *words: str) -> list[list[float]]:
         return []
     paths = ":".join(str(ROOT / part) for part in (".", "agents", "submit_filter"))
     ran = subprocess.run(
-        [str(python), "-m", module, *words], cwd=VENV, env={"PYTHONPATH": paths, "PATH": "/usr/bin:/bin"},
-        capture_output=True, text=True, timeout=1500,
+        [str(python), "-m", module, *words], cwd=VENV,
+        env={"PYTHONPATH": paths, "PATH": "/usr/bin:/bin", "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True, text=True, timeout=3600,
     )  # fmt: skip
     return list(json.loads(ran.stdout.splitlines()[-1])) if ran.returncode == 0 else []
 
 
-def table() -> str:
-    """Return the table: best estimate in milliseconds after 10, 100 and 1,000 trials, the median of the seeds."""
-    rows = ["| Job | Searcher | " + " | ".join(f"{count:,}" for count in AFTER) + " |", "|---|---|---|---|---|"]
+def table() -> Iterator[str]:
+    """Yield the table: best estimate in milliseconds after 10, 100 and 1,000 trials, the median of the seeds."""
+    yield "| Job | Searcher | " + " | ".join(f"{count:,}" for count in AFTER) + " |\n|---|---|---|---|---|"
     for at, case in enumerate(CASES):
         for name in SEARCHERS:
             medians = [statistics.median(one) for one in zip(*map(best_after, runs(name, at)))]
             said = " | ".join(f"{1000 * value:.0f}" for value in medians) if medians else "not at hand | |"
-            rows.append(f"| {case.name} | {name} | {said} |")
-    return "\n".join(rows)
+            yield f"| {case.name} | {name} | {said} |"
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         case = CASES[int(sys.argv[2])]
-        print(json.dumps([list(SEARCHERS[sys.argv[1]](Space(case), seed, AFTER[-1])) for seed in range(SEEDS)]))
+        space = Space(case)
+        print(json.dumps([list(SEARCHERS[sys.argv[1]](space, seed, AFTER[-1])) for seed in range(SEEDS)]))
     else:
-        print(table())
+        for line in table():
+            print(line, flush=True)

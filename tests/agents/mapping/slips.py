@@ -49,6 +49,8 @@ class Shape(NamedTuple):
         place = places[-1]
         start = re.search(rb"(?:python3?(?: -u)? +)?[\w./$-]+\.py\Z", self.script.text[: place.end()])
         at = start.start() if start is not None else place.start()
+        if front and not front.endswith("python ") and b"python" not in self.script.text[at : place.start()]:
+            return None  # what starts Python is a wrapper's own business, and would start these words as a program
         text = self.script.put(at, place.end(), front.encode() + self.script.text[at : place.end()] + words.encode())
         return text[: self.script.line.start] + before.encode() + text[self.script.line.start :]
 
@@ -111,8 +113,8 @@ def _size(name: str, words: str, before: str = "") -> Slip:
 
     def made(times: int) -> Change:
         def change(shape: Shape) -> bytes | None:
-            size = str(shape.each * times)
-            return shape.told(words.replace("@", size), before.replace("@", size))
+            size, others = str(shape.each * times), str(shape.nodes // times)
+            return shape.told(*(text.replace("@", size).replace("%", others) for text in (words, before)))
 
         return change
 
@@ -178,9 +180,9 @@ def _agent_wrapper(shape: Shape, wrong: bool) -> bytes | None:
     lists = _lists(shape, wrong)
     body = "".join(f"  {at}) c={cpus} ;;\n" for at, cpus in enumerate(lists))
     body = f'case $LOCAL_RANK in\n{body}esac\nexec taskset -c $c "$@"\n'
-    return shape.told(
-        "", f"cat > bind.sh <<'W'\n#!/bin/bash\n{body}W\nchmod +x bind.sh\n", "--no-python ./bind.sh python "
-    )
+    name = "$HOME/bind.sh" if re.search(rb"\bcd\b", shape.script.launch) else "./bind.sh"
+    before = f"cat > {name} <<'W'\n#!/bin/bash\n{body}W\nchmod +x {name}\n"
+    return shape.told("", before, f"--no-python {name} python ")
 
 
 def _of_agent(shape: Shape) -> bool:
@@ -259,10 +261,10 @@ def _all_cores(shape: Shape) -> str:
     return f"0-{(shape.hardware.cores or 64) - 1}"
 
 
-_YAML = "cat > nanotron.yaml <<Y\nparallelism:\n  dp: 1\n  pp: 1\n  tp: @\nY\n"
+_YAML = "cat > nanotron.yaml <<Y\nparallelism:\n  dp: %\n  pp: 1\n  tp: @\nY\n"
 _TOML = "TP=@\ncat > titan.toml <<T\n[parallelism]\ntensor_parallel_degree = $TP\nT\n"
 _JSON = 'cat > ds.json <<J\n{"bf16": {"enabled": true}, "tensor_parallel": {"autotp_size": @}}\nJ\n'
-_READ = 'sizes() { case $1 in big) echo @ 1 ;; *) echo 1 1 ;; esac; }\nread -r TP PP <<< "$(sizes big)"\n'
+_READ = 'sizes() { case $1 in big) echo @ 1 ;; *) echo 1 1 ;; esac; }\nread -r TP PP <<< "$(sizes big)"\nexport TP PP\n'
 SLIPS = [
     _dealing("-m", "-m cyclic", "-m block"),
     _dealing("--distribution=", "--distribution=cyclic:cyclic", "--distribution=block:cyclic"),
@@ -277,13 +279,13 @@ SLIPS = [
          lambda s: s.by("--map-by node", _tp(s, s.each)) if b"map-by" not in s.script.launch else None,
          lambda s: s.by("--map-by slot", _tp(s, s.each)) if b"map-by" not in s.script.launch else None),
     _size("megatron", " --tensor-model-parallel-size @"),
-    _size("megatron by a variable", " --tensor-model-parallel-size $TP", "TP=@\n"),
+    _size("megatron by a variable", " --tensor-model-parallel-size $TP", "export TP=@\n"),
     _size("megatron by read", " --tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP", _READ),
     _size("torchtitan words", " --parallelism.tensor_parallel_degree=@"),
     _size("NeMo override", " model.tensor_model_parallel_size=@"),
     _size("NeMo ++override", " ++trainer.strategy.tensor_model_parallel_size=@"),
     _size("short words", " --tp @"),
-    _size("mesh in a word", " --mesh dp=1,tp=@"),
+    _size("mesh in a word", " --mesh dp=%,tp=@"),
     _size("nanotron yaml", " --config-file nanotron.yaml", _YAML),
     _size("torchtitan toml", " --job.config_file titan.toml", _TOML),
     _size("DeepSpeed json", " --deepspeed ds.json", _JSON),

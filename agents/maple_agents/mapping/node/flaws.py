@@ -189,23 +189,46 @@ def _shared_by_ranks(plan: LaunchPlan, ranks: Sequence[Process]) -> tuple[Proces
 
 def _bound(process: Process, wrapper: bytes, program: tuple[bytes, ...]) -> Process | None:
     """Return a worker as its wrapper leaves it, None where that is not known."""
-    local = process.local_rank
-    if local is None or any(NUL in word or not _PLAIN.match(word) for word in program[:2]):
+    played = _played(wrapper, program, process.local_rank, process.world_size or 1)
+    if played is None or process.local_rank is None:
+        return None
+    started = played.groups[0].processes[0]
+    gpus = started.gpus if started.gpus is not None and len(started.gpus) == 1 else process.gpus
+    return process._replace(pinned=started.pinned, placing=started.placing, gpus=gpus)
+
+
+def _played(wrapper: bytes, program: tuple[bytes, ...], local: int | None = None, world: int = 1) -> Step | None:
+    """Return what a wrapper with these words starts for a local rank, None where that is not one known process."""
+    if any(NUL in word or not _PLAIN.match(word) for word in program[:2]):
         return None
     words = b" ".join(word if _PLAIN.match(word) else b"word" for word in program)
     heading = b"export LOCAL_RANK=%d RANK=%d WORLD_SIZE=%d MASTER_ADDR=localhost MASTER_PORT=1\nset -- %s\n" % (
-        local, local, process.world_size or 1, words)  # fmt: skip
+        local or 0, local or 0, world, words)  # fmt: skip
     script = b"#!/bin/bash\n" + heading + wrapper
     asked = Submission("slurm", (b"sbatch", b"w.sh"), script, "file", b"w.sh", b"/", 1000, {})
     played = decide(asked, GENERIC_SLURM).plan
     starts = played.steps if played is not None else ()
-    processes = [
-        start.groups[0].processes[0] for start in starts if len(start.groups) == 1 and start.groups[0].processes
-    ]
-    if played is None or played.unread or len(processes) != 1 or starts[0].maybe or starts[0].unknown:
+    whole = [start for start in starts if len(start.groups) == 1 and start.groups[0].processes]
+    if played is None or played.unread or len(whole) != 1 or whole[0].maybe or whole[0].unknown:
         return None
-    gpus = processes[0].gpus if processes[0].gpus is not None and len(processes[0].gpus) == 1 else process.gpus
-    return process._replace(pinned=processes[0].pinned, placing=processes[0].placing, gpus=gpus)
+    return whole[0]
+
+
+def behind_unread(step: Step) -> Step:
+    """Return a line whose tasks run a script that nobody could read, bound as the words behind it bind them.
+
+    The words are played as the script would start them; any other line comes back as it is.
+    """
+    group = step.groups[0] if len(step.groups) == 1 else None
+    here = [process for process in group.processes if process.node == 0] if group is not None else []
+    if group is None or not here or not step.program[:1] or not step.program[0].endswith(b".sh"):
+        return step
+    played = _played(b'exec "$@"\n', step.program[1:])
+    pinned = played.groups[0].processes[0].pinned if played is not None else None
+    if played is None or not pinned:
+        return step
+    made = tuple(process._replace(pinned=pinned) for process in group.processes)
+    return step._replace(program=step.program[:1] + played.program, groups=(group._replace(processes=made),))
 
 
 def one_by_one(plan: LaunchPlan) -> Iterator[Step]:

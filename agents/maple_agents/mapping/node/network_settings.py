@@ -105,10 +105,13 @@ _OVER_TCP = [
 ]  # fmt: skip
 
 
-def _kind(hardware: Hardware) -> str:
-    """Return the one network of the nodes that is not Ethernet, "" where there is none, several, or it is not known."""
-    named = [kind for kind in _ADAPTERS if kind in hardware.network.lower()]
-    return named[0] if len(named) == 1 else ""
+def _kinds(hardware: Hardware) -> list[str]:
+    """Return the networks of the nodes that are not Ethernet; what contradicts must contradict each of them."""
+    return [kind for kind in _ADAPTERS if kind in hardware.network.lower()]
+
+
+def _has_no_verbs(hardware: Hardware) -> bool:
+    return bool(_kinds(hardware)) and set(_kinds(hardware)) <= {"slingshot", "efa"}
 
 
 def _goes_over_tcp(what: str, hardware: Hardware) -> Told:
@@ -121,48 +124,47 @@ def _verbs(value: str, hardware: Hardware, use: Use) -> Told:
 
 
 def _net(value: str, hardware: Hardware, use: Use) -> Told:
-    kind = _kind(hardware)
-    if use.nodes < 2 or not kind:
+    if use.nodes < 2 or not _kinds(hardware):
         return None
     if value.lower() == "socket":
         return _goes_over_tcp("NCCL", hardware)
-    if value.lower() == "ib" and kind in ("slingshot", "efa"):
+    if value.lower() == "ib" and _has_no_verbs(hardware):
         return f"there are no verbs on {hardware.network}", "leave it out, or name the site's plugin"
     return None
 
 
 def _plugin(value: str, hardware: Hardware, use: Use) -> Told:
-    without = value.lower() == "none" and use.nodes > 1 and _kind(hardware) in ("slingshot", "efa")
+    without = value.lower() == "none" and use.nodes > 1 and _has_no_verbs(hardware)
     return _goes_over_tcp("NCCL", hardware) if without else None
 
 
 def _provider(value: str, hardware: Hardware, use: Use) -> Told:
     """Judge FI_PROVIDER: a list, perhaps with a driver that stands on another (`tcp;ofi_rxm`)."""
-    kind = _kind(hardware)
+    drivers = [driver for kind in _kinds(hardware) for driver in _PROVIDERS[kind]]
     named = [name for name in re.split(r"[,;]", value.lower()) if name not in _ABOVE]
-    if use.nodes < 2 or not kind or not named or value.startswith("^") or set(named) & set(_PROVIDERS[kind]):
+    if use.nodes < 2 or not drivers or not named or value.startswith("^") or set(named) & set(drivers):
         return None
     if all(name in _TCP for name in named):
         return _goes_over_tcp("libfabric", hardware)
     known = {name for names in _PROVIDERS.values() for name in names} | {"gni", *_TCP}
     foreign = all(name in known for name in named)
-    return (f"no such driver drives {hardware.network}", f"FI_PROVIDER={_PROVIDERS[kind][0]}") if foreign else None
+    return (f"no such driver drives {hardware.network}", f"FI_PROVIDER={drivers[0]}") if foreign else None
 
 
 def _transports(value: str, hardware: Hardware, use: Use) -> Told:
     named = value.lower().split(",")
     only = "tcp" in named and all(name in _OVER_TCP for name in named)
-    return _goes_over_tcp("UCX", hardware) if use.nodes > 1 and only and _kind(hardware) == "infiniband" else None
+    return _goes_over_tcp("UCX", hardware) if use.nodes > 1 and only and "infiniband" in _kinds(hardware) else None
 
 
 def _names(value: str, hardware: Hardware, use: Use) -> Told:
     """Judge the adapters or interfaces that are named, by the network whose adapters are called so."""
-    kind = _kind(hardware)
-    if not kind or use.nodes < 2 or not _DEVICES.match(value) or value.startswith("^"):
+    here = _kinds(hardware)
+    if not here or use.nodes < 2 or not _DEVICES.match(value) or value.startswith("^"):
         return None
     named = [name.lstrip("=").split(":")[0] for name in value.split(",")]
-    others = {other for other in _ADAPTERS if other != kind}
-    if all(not _is_called(name, kind) and any(_is_called(name, other) for other in others) for name in named):
+    called = [{kind for kind in _ADAPTERS if _is_called(name, kind)} for name in named]
+    if all(kinds and not kinds & set(here) for kinds in called):
         return f"the nodes are joined by {hardware.network}, and adapters are not called so there", "leave it out"
     return None
 
@@ -192,7 +194,7 @@ def _few(names: Sequence[str], hardware: Hardware, use: Use, cure: str) -> Told:
 def _cxi(value: str, hardware: Hardware, use: Use) -> Told:
     foreign = _names(value, hardware, use)
     names = value.split(",")
-    known = not foreign and _kind(hardware) == "slingshot" and all(re.fullmatch(r"cxi\d+", name) for name in names)
+    known = not foreign and _kinds(hardware) == ["slingshot"] and all(re.fullmatch(r"cxi\d+", name) for name in names)
     return _few(names, hardware, use, "leave it out: libfabric takes them all") if known else foreign
 
 
@@ -213,13 +215,13 @@ def _interfaces(value: str, hardware: Hardware, use: Use) -> Told:
 
 
 def _remote_memory(value: str, hardware: Hardware, use: Use) -> Told:
-    if value not in ("0", "LOC") or use.nodes < 2 or not _kind(hardware):
+    if value not in ("0", "LOC") or use.nodes < 2 or not _kinds(hardware):
         return None
     return "GPUs and network ports may then never talk directly", "leave it out: NCCL knows the distances"
 
 
 def _remote(value: str, hardware: Hardware, use: Use) -> Told:
-    foreign = value.lower().startswith("ib") and use.nodes > 1 and _kind(hardware) in ("slingshot", "efa")
+    foreign = value.lower().startswith("ib") and use.nodes > 1 and _has_no_verbs(hardware)
     return (f"there are no verbs on {hardware.network}", "NVSHMEM_REMOTE_TRANSPORT=libfabric") if foreign else None
 
 
