@@ -66,6 +66,15 @@ def test_sentences_of_one_telling_do_not_doubt_each_other():
     assert classes(chain[0], event(9, "X: watchdog", exception="X"), known=known)[0] == "unknown"
 
 
+def test_a_wrapper_that_names_what_it_hands_on_does_not_doubt_it():
+    """Another process's exception, its kind in brackets, and the exception itself further below."""
+    known = {**KNOWN, "slow": entry("watchdog", role="symptom", says="late")}
+    death = event(40, "a.b.Late: watchdog", exception="a.b.Late")
+    assert classes(event(2, "Task(Late): of rank 3"), death, known=known)[0] == "code_error"
+    for other in ("Task(Early): of rank 3", "Task of rank 3, Late"):
+        assert classes(event(2, other), death, known=known)[0] == "unknown"
+
+
 def test_what_a_program_said_is_handed_on_below_an_exception():
     """The exception of a wrapper and the words of what it had started are one telling."""
     wrapper = event(5, "Jack failed", exception="Jack", behind=2)

@@ -363,6 +363,8 @@ def _kin(event: Event, claimed: Event) -> bool:
     """Return whether both are sentences of one telling: of one chain of exceptions, or of one speaker."""
     if event.place.file != claimed.place.file:
         return False
+    if claimed.exception and "(%s)" % claimed.exception.rsplit(".", 1)[-1] in event.text:
+        return True  # a wrapper that names in brackets what it hands on
     if event.exception and claimed.exception:
         return claimed.chained > 0 and event.rank == claimed.rank
     below = claimed.place.line - event.place.line
