@@ -99,8 +99,9 @@ def enumeration(space: Space, seed: int, most: int) -> Iterator[float]:
 
 
 def tune(space: Space, seed: int, most: int) -> Iterator[float]:
-    """Yield what `maple map tune` does: all of these, the best first as it prints them, then places of nodes change."""
+    """Yield what `maple map tune` does: all of these, then places of nodes that change."""
     every = [trial.seconds for trial in space.trials]
+    random.Random(seed).shuffle(every)  # which is the best of them is known when all are estimated
     yield from every
     if tuning.is_irregular(space.leaves):
         climbed = tuning.climbed(space.mapping, space.leaves, space.trials[0], seed)
