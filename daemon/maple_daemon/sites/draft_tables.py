@@ -227,7 +227,11 @@ def _sources(blocks: Sequence[Block], system: System, here: Machine, today: date
     cited = {name for source in lists if isinstance(source, list) for name in source}
     tables = []
     for name in (source for source in (_SERVER, _NODES, _PLACES, _QOS, _HOST) if source in cited):
-        where = system.nodes_by if name == _NODES else _WHERE.get((system.scheduler, name), _OF_HOST)
+        where = (
+            (system.nodes_by or "its list of nodes")
+            if name == _NODES
+            else _WHERE.get((system.scheduler, name), _OF_HOST)
+        )
         title = "what %s said on %s" % (
             "its files and commands" if name == _HOST else "the scheduler",
             here.host or "?",
@@ -291,8 +295,13 @@ def _block(block: Block) -> str:
         name = ".".join(_key(part) for part in block.path)
         lines.append("[[%s]]" % name if block.each else "[%s]" % name)
     for entry in block.entries:
-        lines += _line(entry)
+        lines += _line(entry) if entry.key == "value" or _says(entry.value) else []  # a variable may be empty
     return "\n".join(lines)
+
+
+def _says(value: Value) -> bool:
+    """Return whether there is anything to write: what is not known is left out, and lint takes no empty text."""
+    return bool(shown(value).strip()) if isinstance(value, str) else True
 
 
 def _line(entry: Entry) -> list[str]:
@@ -322,7 +331,7 @@ def _value(value: Value) -> str:
         return value.isoformat()
     if isinstance(value, str):
         return _text(value)
-    words = [_text(item) for item in value]
+    words = [_text(item) for item in value if _says(item)]
     line = "[%s]" % ", ".join(words)
     return line if len(line) <= _WIDE else "[\n%s]" % "".join("    %s,\n" % word for word in words)
 
