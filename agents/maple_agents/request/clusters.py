@@ -8,7 +8,7 @@ from functools import cache
 
 from ..base.near_names import near
 from . import site_names
-from .language.lexemes import FROM, NAMED, OPEN, SAID, WEAK, Line, Reading
+from .language.lexemes import FROM, NAMED, SAID, UNDESCRIBED, WEAK, Line, Reading
 from .language.vocabulary import listed, texts
 from .language.words import Token, joint, merged, spelt
 from .site_names import SiteNames, centers
@@ -152,7 +152,7 @@ def _unknown(name: str, clusters: tuple[SiteNames, ...], word: Token) -> Reading
     known = [site_names.id for site_names in clusters]
     names = near(name, known)
     hint = "the nearest is " + " or ".join(names) if names else "there are " + ", ".join(known)
-    return Reading(OPEN, "no cluster %r is described here; %s" % (name, hint), word.start, word.end)
+    return Reading(UNDESCRIBED, "no cluster %r is described here; %s" % (name, hint), word.start, word.end)
 
 
 def _centers(line: Line, clusters: tuple[SiteNames, ...]) -> Iterator[Reading]:

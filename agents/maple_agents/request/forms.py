@@ -18,6 +18,9 @@ _ROW = re.compile(r"(?m)^([ \t]*)\|([^|\n]*)\|([^|\n]*)(?:\|[ \t]*)?$")
 _COMPLAINT = re.compile(r"(?m)^[ \t>]*(?:[\w./-]+: (?:error|fatal|warning)|(?:\w+\.)*\w*(?:Error|Exception)): [^\n]*")
 _PAIRS = re.compile(r"(?m)(?:^[ \t]*[A-Za-z][\w() -]{0,30}[,;\t][ \t]*[^\s,;][^,;\t\n]*(?:\n|$)){3,}")
 _PAIR = re.compile(r"(?m)^([ \t]*[A-Za-z][\w() -]{0,30})[,;\t]")
+_HEADS = re.compile(
+    r"(?m)^[ \t]*(?:[A-Z][A-Z_/()%:]+[ \t]+){2,}[A-Z][A-Z_/()%:]+[ \t]*$"
+)  # of what squeue and sinfo print
 _HEADER = re.compile(r"(?i)\A[ \t]*\w+[,;\t][ \t]*values?[ \t]*$", re.M)
 _OPEN = re.compile(
     r"(?<!\S)(?:-[ApqtNJ]|--(?:account|partition|qos|time|nodes|job-name))[ \t=]*<[a-z][^<>\n]{0,40}>(?!\S)"
@@ -53,7 +56,7 @@ def plain_form(text: str) -> str:
     text = _LISTED.sub(lambda line: line[1] + re.sub(r"[\[\]\"',]", " ", line[2]), text)
     text = _COMMENTED.sub(_blank, text)
     text = _SHEBANG.sub(_blank, text)
-    text = _COMPLAINT.sub(_blank, text)
+    text = _HEADS.sub(_blank, _COMPLAINT.sub(_blank, text))
     text = _RULE.sub(_blank, text)
     text = _STAMP.sub(_blank, text)
     for key, asks in _QUESTIONS:
@@ -151,9 +154,10 @@ def disowned(text: str) -> list[tuple[int, int]]:
         follows = spans and not text[spans[-1][1] : start].strip()
         if text[start:end].lstrip()[0] != ">" and (follows or _DISOWNED.search(above[above.rfind("\n") + 1 :])):
             spans.append((start, end))
-    return spans
+    return [*spans, *(match.span() for match in _DONE.finditer(text))]
 
 
+_DONE = re.compile(r"(?m)^[ \t]*(?:[-*+][ \t]*)?\[[xX]\][ \t][^\n]*")  # of a list of what is to do
 _DISOWNED = re.compile("(?i)" + vocabulary.pattern(vocabulary.texts("clauses")["disowned"]))
 
 

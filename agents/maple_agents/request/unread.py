@@ -80,6 +80,7 @@ class Asked(NamedTuple):
     *gpus_open*: nobody said whether the GPUs are a node's or the job's. *left*: the words that
     no reading used. *doubts*: slots that are spoken of and have no one value ("4 nodes", "2 nodes"; "I don't know how
     long"): each is asked for. *doubted*: each of several values of such a slot.
+    *undescribed*: a cluster that is named and that no file describes, and the complaint of that.
     """
 
     slots: Slots
@@ -92,6 +93,7 @@ class Asked(NamedTuple):
     left: tuple[Left, ...] = ()
     doubts: tuple[Missing, ...] = ()
     doubted: tuple[Slot, ...] = ()
+    undescribed: tuple[str, str] | None = None
 
 
 def left(line: Line, spans: Sequence[tuple[int, int]]) -> tuple[Left, ...]:
@@ -244,6 +246,8 @@ def _judged(left: Left, slots: Slots, site: Site) -> Iterator[Unread]:
         yield Unread("%s %s" % (left.before[-1], left.text), "nodes", stops=True)
     elif left.lex in _FRACTIONS and DURATION in left.before:  # it touches what was read: "4 hours and half the way"
         yield Unread(left.near, "walltime", stops=True)
+    elif left.lex in _OF_TIME and DURATION in left.before[-2:]:  # "an hour and fifty minutes", where fifty is not known
+        yield Unread("%s %s" % (left.before[-1], left.text), "walltime", stops=True)
     elif left.lex in _OF_TIME and "walltime" not in slots:
         yield Unread(left.text, "walltime", stops=True)
     elif left.text.lower() in _LENGTHS:

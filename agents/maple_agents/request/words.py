@@ -26,7 +26,7 @@ from . import (
     surroundings,
 )
 from .language import languages
-from .language.lexemes import GPUS, RANKS, WEAK, WISH, Line, Reading, counted, flowing
+from .language.lexemes import GPUS, RANKS, UNDESCRIBED, WEAK, WISH, Line, Reading, counted, flowing
 from .language.vocabulary import listed, texts
 from .language.words import NUMBER, Token, joint, merged, plain, tokens
 from .site_names import SiteNames
@@ -205,6 +205,7 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
     unused = _gpu_slot(readings)
     slots = Slots(_slot(reading, text) for reading in readings.values() if reading.name in NAMES)
     unread = left(line, spans)
+    named = weighed.readings.get(UNDESCRIBED)
     return Asked(
         slots,
         tuple(dict.fromkeys(wrong)),
@@ -221,6 +222,7 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
         ),
         doubts=tuple(doubts),
         doubted=tuple(_slot(reading, text) for reading in weighed.doubted),
+        undescribed=(text[named.start : named.end], str(named.value)) if named is not None else None,
     )
 
 

@@ -191,3 +191,41 @@ def test_what_stands_behind_as_before_is_wanted(again, tmp_path):
     slots = answered(said % again, str(tmp_path), "generic-slurm")["slots"]
     wanted = {"nodes": 2, "partition": "gpu", "walltime": "12:00:00", "launcher": "accelerate"}
     assert {name: slots.get(name) for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("name", ["narval", "Jean Zay", "Great Lakes", "LUMI", "the Hyak cluster"])
+def test_who_says_the_site_may_name_another_cluster(name, tmp_path):
+    """--site generic-slurm is for a cluster that no file describes: its name is told, and no reason to refuse."""
+    said = "on %s, ddp train.py, 1 node with 4 GPUs, 2 h, partition gpu" % name
+    answer = answered(said, str(tmp_path), "generic-slurm")
+    assert answer["script"]
+    assert answer["site"] == "generic-slurm"
+    assert any(each["text"].lower() in name.lower() for each in answer["unread"])
+
+
+def test_two_described_clusters_are_a_contradiction(tmp_path):
+    """Perlmutter's job is none of Delta's."""
+    assert answered("on perlmutter train.py with ddp, 2 nodes, 2 h", str(tmp_path))["script"] is None
+
+
+@pytest.mark.parametrize("words", ["один час пятьдесят минут", "1 час 50 минут", "one hour and fifty minutes"])
+def test_no_part_of_a_time_is_lost(words, tmp_path):
+    """A number that is not known stands before "minutes": half of the time would be cut off."""
+    said = "Frontier: проект chm210, 16 узлов, раздел batch, %s, по 8 процессов на узел, srun python a.py --n 6"
+    answer = answered(said % words, str(tmp_path), "olcf-frontier")
+    assert answer["script"] is None or "--time=01:50:00" in answer["script"]
+
+
+def test_what_squeue_prints_names_no_partition(tmp_path):
+    """The word behind PARTITION is the head of the next column."""
+    table = "PARTITION TIMELIMIT NODES GRES\nhopper 2-00:00:00 4 gpu:h100:8\n\n"
+    said = table + "1 node with 8 GPUs for 20 hours in partition hopper, ddp train.py"
+    assert answered(said, str(tmp_path), "generic-slurm")["slots"]["partition"] == "hopper"
+
+
+def test_what_is_done_is_not_asked_for(tmp_path):
+    """A list of what is to do: its ticked lines are told, and stop nothing."""
+    said = "- [x] copy data to /work/hdd/shards\n- [ ] 1 node, 4 gpus, gpuA100x4, ddp train.py, bcqv-delta-gpu, 2 h"
+    answer = answered(said, str(tmp_path))
+    assert answer["script"]
+    assert "/work/hdd" not in answer["script"]

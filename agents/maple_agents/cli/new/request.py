@@ -122,6 +122,10 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
         if options.text("site") != site_id:
             raise Complaint("--site %s: --set says site=%s" % (site_id, options.text("site")), "name one cluster")
     asked = _read(text, model)
+    if asked.undescribed is not None and "site" not in options:
+        raise Complaint(
+            asked.undescribed[1], "say which holds, or --site generic-slurm for one that nothing is known of"
+        )
     where = _where(options, asked)
     cluster = _cluster(where)
     resolved = _resolved(text, asked, cluster)
@@ -134,7 +138,8 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
     known_by = where.why if site_id or where.how != "said" else "the request names it"
     return Wanted(
         text, slots, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds, resolved.rest, known_by,
-        (*_unread(text, resolved, slots, cluster), *replaced), resolved.doubts, resolved.doubted, resolved.left,
+        (*_unread(text, resolved, slots, cluster), *replaced, *_other_cluster(asked, where)),
+        resolved.doubts, resolved.doubted, resolved.left,
     )  # fmt: skip
 
 
@@ -372,9 +377,16 @@ def _where(options: Slots, asked: "Asked") -> "Here":
     from ...ask.submission import here_of
 
     by_option, by_words = options.text("site"), asked.slots.text("site")
-    if by_option and by_words and by_option != by_words:
+    if by_option and by_words and by_option != by_words and not by_option.startswith("generic-"):
         raise Complaint("the request is for %s, and --site says %s" % (by_words, by_option), "name one cluster")
     return here_of(by_option or by_words or None)
+
+
+def _other_cluster(asked: "Asked", where: "Here") -> "tuple[Unread, ...]":
+    """Return the cluster that the words name where the option says to write for another, or an undescribed one."""
+    own = asked.slots.get("site")
+    named = [own.origin.where] if own is not None and own.value != where.id else []
+    return tuple(map(Unread, named + [asked.undescribed[0]] if asked.undescribed is not None else named))
 
 
 def cluster_of(site_id: Optional[str], source: bytes = b"") -> "Cluster":

@@ -22,6 +22,7 @@ RANKS = "ranks"  # of the whole job: no slot, but it has to agree with the other
 GPUS = "gpus"  # a number of GPUs of which nobody said whether it is a node's or the job's
 ARGUMENTS = "arguments"  # of the program, said apart from it
 OPTION = "option"  # of a launcher, that nobody carries over
+UNDESCRIBED = "undescribed"  # the value is a complaint: no file describes the cluster that is named
 FROM = "from"  # the cluster that something comes from
 
 
