@@ -16,7 +16,7 @@ options = ["account"]
 effect = "unknown"                      # "refused" only where sbatch refuses a job without it
 says = "name your project: --account=<project>"
 slot = "account"
-text = ""                               # what sbatch says then
+# text = "what sbatch says then"          # left out as long as nobody has seen it
 
 [refusal.mem]
 options = ["mem"]                       # what a request must not say
@@ -32,7 +32,7 @@ options = ["account"]                   # -A; where -P says who pays, "project"
 effect = "unknown"                      # "refused" only where qsub refuses a job without it
 says = "name your project: -A <project>"
 slot = "account"
-text = ""                               # what qsub says then
+# text = "what qsub says then"          # left out as long as nobody has seen it
 
 [demand.filesystems]
 options = ["filesystems"]               # a resource that every job has to ask for
