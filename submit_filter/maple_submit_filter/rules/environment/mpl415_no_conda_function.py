@@ -22,6 +22,9 @@ _BRINGS = re.compile(
     rb"(?m)^#!.*(?:[ \t]-\w*[li]\w*\b|--login)"
     rb"|(?:^|[;&|(`\s])(?:source|\.|module|ml|eval|spack|lmod|use|conda[ \t]+init)(?=\s)"
     rb"|shell\.(?:bash|posix)|BASH_ENV|\bconda[ \t]*\(\)|function[ \t]+conda"
+    # a site's own command that names it: `uenv miniconda3-py39`, `load_conda`
+    rb"|^[ \t]*(?!(?:export|echo|printf|cd|ls|which|mkdir|test|conda|mamba|micromamba)[ \t])[A-Za-z_][\w.-]*"
+    rb"(?:[ \t]+[\w-]*|(?<=[\w.-]))(?:conda|mamba|miniforge)[\w.-]*[ \t]*$"
 )
 _PLACE = re.compile(
     rb"(?m)^[ \t]*(?:export[ \t]+)?PATH=[\"']?([^\s:\"']*(?:conda|forge|mamba)[^\s:\"']*?)/(?:cond)?bin\b"
