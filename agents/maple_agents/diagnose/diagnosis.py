@@ -25,7 +25,7 @@ from .rank.judges import (
     by_lines,
     by_own_sentence,
     by_sentence,
-    classes_said,
+    classes_of,
     likeliest,
     of_entry,
 )
@@ -144,8 +144,8 @@ def _judgement(rows: Sequence[Ranked], known: Mapping[str, Entry], voter: Voter)
     first = rows[0]
     behind = next((other.score for other in rows if other.cause != first.cause), 0.0)
     lines = dict.fromkeys(match.evidence.text for match in first.matches[:3])
-    votes, said = [voter(line) for line in lines], classes_said(lines)
-    judged = of_entry(known[first.entry], first.score, first.score - behind, votes, said)
+    votes, classes = [voter(line) for line in lines], classes_of(lines)
+    judged = of_entry(known[first.entry], first.score, first.score - behind, votes, classes)
     if not _wanted(known[first.entry]):
         return judged
     return replace(judged, likely=False, voters=(*judged.voters, "script"))  # what a rule has proven of the launch

@@ -69,7 +69,7 @@ def estimate(programs: Sequence[Sequence[Exchange]], capacity: Capacity, most: i
 def ratio(here: Said, there: Said) -> float | None:
     """Return how long this one takes in times of the other, both by steps or both by groups."""
     most = TOLD if max(messages(merged(programs)) for programs, _ in (here, there)) <= TOLD else 0
-    this, other = (estimate(*said, most) for said in (here, there))
+    this, other = (estimate(*programs, most) for programs in (here, there))
     return this / other if this and other else None
 
 

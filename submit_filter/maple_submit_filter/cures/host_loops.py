@@ -44,7 +44,7 @@ def on_its_host(step: Step, plan: LaunchPlan, source: bytes, why: str) -> Tuple[
 def host_of_round(source: bytes, at: int) -> bytes:
     """Return the word that is the host of the round in the innermost loop around a place, b"" where it has none."""
     for match in reversed(list(_HEADER.finditer(source, 0, at))):
-        inner = [found.group(1) != b"done" for found in _ENDS.finditer(source, match.end(), at)]
+        inner = [word.group(1) != b"done" for word in _ENDS.finditer(source, match.end(), at)]
         if sum(inner) >= len(inner) - sum(inner):
             return _host(source, match.group(1) or match.group(3), match.group(2))
     return b""

@@ -381,10 +381,10 @@ def changed(end: Shell, shell: Shell) -> Iterable[bytes]:
     return {*shell.variables, *layer}
 
 
-def unlike(one: Shell, other: Shell) -> Set[bytes]:
+def unlike(shell: Shell, other: Shell) -> Set[bytes]:
     """Return the names by which two shells know unlike functions."""
-    return {name for name in {**one.functions, **other.functions}
-            if one.functions.get(name) is not other.functions.get(name)}  # fmt: skip
+    return {name for name in {**shell.functions, **other.functions}
+            if shell.functions.get(name) is not other.functions.get(name)}  # fmt: skip
 
 
 def merge(shell: Shell, ends: List[Shell]) -> None:

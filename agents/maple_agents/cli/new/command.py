@@ -195,9 +195,9 @@ def _settled(
             answers = asked.slots
             open_, asked = [question._replace(default=answers.text(question.slot)) for question in put.values()], before
         else:
-            said = _picked(asked, script.missing) if isinstance(script, Lacking) else asked
-            if said is not asked:
-                asked = said
+            answered = _picked(asked, script.missing) if isinstance(script, Lacking) else asked
+            if answered is not asked:
+                asked = answered
                 continue
             if not isinstance(script, Lacking) or not can_ask:
                 return asked, script

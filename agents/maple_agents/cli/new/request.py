@@ -281,11 +281,11 @@ def held_against(asked: Wanted, script: bytes, assumed: "Sequence[Assumed]", adv
 
 def _elsewhere(asked: Wanted, assumed: "Sequence[Assumed]") -> "tuple[Unread, ...]":
     """Return the wish for a kind of place where another was taken for it: "debug" as debug-scaling, or said as well."""
-    said = [str(asked.slots[name].value).lower() for name in _PLACES if name in asked.slots]
+    places = [str(asked.slots[name].value).lower() for name in _PLACES if name in asked.slots]
     taken = {str(each.value).lower() for each in assumed if each.slot in _PLACES}
     names = {row.name.lower() for row in asked.cluster.site.partitions if not row.routed}
     lost = [wish for wish in asked.wishes & names if taken and wish not in taken]
-    lost += [wish for wish in asked.wishes & _KINDS if said and not any(wish in place for place in said)]
+    lost += [wish for wish in asked.wishes & _KINDS if places and not any(wish in place for place in places)]
     return tuple(map(Unread, sorted({*lost})))
 
 

@@ -76,21 +76,21 @@ def _weights(data: bytes) -> Weights:
 
 
 def of_entry(
-    entry: Entry, score: float, lead: float, votes: Sequence[Vote | None], said: Collection[str] = ()
+    entry: Entry, score: float, lead: float, votes: Sequence[Vote | None], classes: Collection[str] = ()
 ) -> Judgement:
     """Return how sure a cause is that an entry names. *lead*: of its score over that of the next class; *votes*: what
-    the labelled lines say of each line that proves it; *said*: the classes that the sentences of those give.
+    the labelled lines say of each line that proves it; *classes*: those that the sentences of those give.
     """
-    seen = seen_by_both(entry, score, lead, votes, said)
+    seen = seen_by_both(entry, score, lead, votes, classes)
     sure = _share(sureness_in_force().get("entries", {}), seen) if not _disputed(entry, seen, votes) else 0.0
     agreed = seen["agree"] >= AGREED
     return Judgement(sure, not (agreed and sure >= SURE), ("entries", "lines") if agreed else ("entries",),
                      _second(entry.cause, votes), _outvoted(entry, seen))  # fmt: skip
 
 
-def classes_said(lines: Iterable[str]) -> frozenset[str]:
+def classes_of(lines: Iterable[str]) -> frozenset[str]:
     """Return the classes that the sentences of *lines* give."""
-    return frozenset(said.cause for said in map(reading, lines) if said is not None)
+    return frozenset(sentence.cause for sentence in map(reading, lines) if sentence is not None)
 
 
 def _outvoted(entry: Entry, seen: Mapping[str, float]) -> bool:
@@ -113,10 +113,10 @@ def _disputed(entry: Entry, seen: Mapping[str, float], votes: Sequence[Vote | No
 
 
 def seen_by_both(
-    entry: Entry, score: float, lead: float, votes: Sequence[Vote | None], said: Collection[str] = ()
+    entry: Entry, score: float, lead: float, votes: Sequence[Vote | None], classes: Collection[str] = ()
 ) -> dict[str, float]:
     """Return what the confidence in an entry's cause is made of, each 0 to 1. *votes*: what the labelled lines say of
-    each line that proves it; *said*: the classes that their sentences give.
+    each line that proves it; *classes*: those that their sentences give.
     """
     cast = [vote for vote in votes if vote is not None]
     agree = max((vote.strength for vote in cast if vote.cause == entry.cause), default=0.0)
@@ -133,8 +133,8 @@ def seen_by_both(
         "alike, of no class": 0.0 if agree else max((vote.likeness for vote in cast), default=0.0),
         "facts": float(not votes),
         "code": float(entry.cause == OWN_CODE),
-        "sentence": float(entry.cause in said),
-        "other sentence": float(bool(said) and entry.cause not in said),
+        "sentence": float(entry.cause in classes),
+        "other sentence": float(bool(classes) and entry.cause not in classes),
     }
 
 
@@ -234,5 +234,5 @@ def deadly(event: Event, digest: Digest) -> bool:
 
 __all__ = [
     "HEARD", "Judgement", "LEAST", "NO_CLASS", "Named", "SURE", "agrees", "by_lines", "by_own_sentence", "by_sentence",
-    "classes_said", "deadly", "likeliest", "of_entry", "seen_by_both", "seen_by_lines", "sureness_in_force",
+    "classes_of", "deadly", "likeliest", "of_entry", "seen_by_both", "seen_by_lines", "sureness_in_force",
 ]  # fmt: skip

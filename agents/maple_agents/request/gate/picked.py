@@ -18,11 +18,11 @@ def picked(missing: Missing, unread: Sequence[Unread]) -> tuple[Slot | None, tup
     """Return the slot that is *missing*, by a word that nobody read and that is true of one choice alone, and it."""
     parts = {choice: set(_PART.findall(choice.lower())) for choice in missing.choices}
     for word in unread:
-        said = set(_SAID.findall(word.text.lower()))
+        tokens = set(_SAID.findall(word.text.lower()))
         fitting = [
             choice
             for choice, own in parts.items()
-            if said & own.difference(*(other for name, other in parts.items() if name != choice))
+            if tokens & own.difference(*(other for name, other in parts.items() if name != choice))
         ]
         if len(fitting) == 1 and not word.text.startswith("not "):
             return Slot(missing.slot, fitting[0], Origin("request", word.text)), (word,)

@@ -30,14 +30,14 @@ _LONG = 5  # words: a longer part is a sentence
 
 
 def untouched(
-    text: str, left: Sequence[Left], slots: Slots, held: Sequence[str], told: Sequence[str]
+    text: str, left: Sequence[Left], slots: Slots, held: Sequence[str], notes: Sequence[str]
 ) -> Iterator[Unread]:
-    """Yield the parts of *text* that no reading touched and that stand nowhere in *held* (script, values) or *told*.
+    """Yield the parts of *text* that no reading touched and that stand nowhere in *held* (script, values) or *notes*.
 
     *left*: the words that no reading used. What speaks of another job is none, nor is what is pasted.
     """
-    phrases = [words for words in told if " " in words]
-    there, known = "\n".join(held).lower(), "\n".join(told).lower()
+    phrases = [words for words in notes if " " in words]
+    there, known = "\n".join(held).lower(), "\n".join(notes).lower()
     old = [span for span in pasted(text) if text[span[0] : span[1]].lstrip()[0] != ">"]
     used = [(slot.origin.start, slot.origin.end) for slot in slots.values() if slot.origin.by == "request"]
     talk = False  # behind a greeting or thanks a name may stand
@@ -57,10 +57,10 @@ def untouched(
         denies = _DENIALS.search(text, start, end) is not None
         content = [word for word in content if not _stands(known, word)]
         lost = not _ABSENT.issuperset(content) if denies else not all(_stands(there, word) for word in content)
-        said = " ".join(text[start:end].split())
-        lost = lost and not any(phrase in said for phrase in phrases)
+        part = " ".join(text[start:end].split())
+        lost = lost and not any(phrase in part for phrase in phrases)
         if lost and (len(words) <= _LONG or _DEMANDS.search(text, start, end)):
-            yield Unread(said)
+            yield Unread(part)
 
 
 def _stands(there: str, word: str) -> bool:

@@ -90,10 +90,10 @@ def _bash(job: Job, shell: bytes) -> Tuple[Fix, ...]:
 
 def _setenvs(job: Job) -> Tuple[Fix, ...]:
     """Write each export as csh does, where nothing else of bash is there."""
-    found = list(re.finditer(_EXPORT, job.source))
-    if len(found) != len(re.findall(_OF_BASH, job.source)):
+    exports = list(re.finditer(_EXPORT, job.source))
+    if len(exports) != len(re.findall(_OF_BASH, job.source)):
         return ()
-    edits = [Edit(Span(*one.span(1)), b"setenv " + one.group(2) + b" " + one.group(3), "MPL120") for one in found]
+    edits = [Edit(Span(*line.span(1)), b"setenv " + line.group(2) + b" " + line.group(3), "MPL120") for line in exports]
     return (Fix(tuple(edits), Safety.ASK, "as csh writes it"),)
 
 
