@@ -119,7 +119,7 @@ def _read(words: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
 
 
 def _diagnosed(job: str, status: str, logs: tuple[str, ...]) -> None:
-    from .cause_told import claimed, tell
+    from .class_report import claimed, tell
     from .explanation import case_of, explained
 
     case = _failed(case_of(job, logs, None, None, (), None, None), job, status)

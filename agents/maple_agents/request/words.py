@@ -21,7 +21,7 @@ from . import (
     places,
     programs,
     rows,
-    said_options,
+    scheduler_options,
     site_names,
     surroundings,
 )
@@ -140,7 +140,7 @@ def _readings(
     commands, of_servers = arguments.served(text, commands)
     of_commands += of_servers
     masked = _masked(text, of_commands)
-    options, of_options = said_options.read(masked, lambda word: clusters.is_name(word, those))
+    options, of_options = scheduler_options.read(masked, lambda word: clusters.is_name(word, those))
     masked = _masked(masked, of_options)
     runs, of_runs = arguments.read(masked, [*commands, *options], written)
     masked = _masked(masked, of_runs)

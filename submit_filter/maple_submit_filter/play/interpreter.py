@@ -70,7 +70,7 @@ class Interpreter(Compound):
         elif tape.recording is None:
             record(program, shell, self.scene, play, tape)
         else:
-            from .tape.taken_over import take_over
+            from .tape.takeover import take_over
 
             take_over(program, shell, self.scene, play, tape.recording)
 

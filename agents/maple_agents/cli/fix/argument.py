@@ -168,7 +168,7 @@ def shown(job: str, as_json: bool) -> Optional[int]:
 
 def _remembered(answer: Dict[str, Any]) -> None:
     """Tell the service the class that was found at the job's end: a node of the job's may have had no way to it."""
-    from ...diagnose.cause_told import tell
+    from ...diagnose.class_report import tell
 
     cause = answer["cause"]
     if not cause.get("likely"):

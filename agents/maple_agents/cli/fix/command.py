@@ -239,7 +239,7 @@ def _as_json(answer: Dict[str, object]) -> None:
 
 def _remembered(diagnosis: "Diagnosis", was: Optional[str]) -> None:
     """Tell the service the class of the failure, where there is one: what users know counts more than what was read."""
-    from ...diagnose.cause_told import claimed, tell
+    from ...diagnose.class_report import claimed, tell
 
     tell(diagnosis.case.ended.id, was or claimed(diagnosis))
 

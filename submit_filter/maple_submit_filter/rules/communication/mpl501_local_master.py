@@ -17,7 +17,7 @@ from ...types.launch_plan import Breach, LaunchPlan, Link, Step
 from ...types.text import Piece, Text
 from .. import rule
 from ..program_text import named_values, place_of
-from .as_written import LOCAL, on_several_nodes, which_node, written
+from .rendezvous import LOCAL, on_several_nodes, which_node, written
 
 # What a program calls the address at which its ranks meet, and what a node calls itself.
 _MEETING = frozenset((

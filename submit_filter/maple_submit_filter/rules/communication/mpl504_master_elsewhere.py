@@ -13,7 +13,7 @@ from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
 from ...types.text import Piece, Text
 from .. import rule
-from .as_written import LAST, LIST, on_several_nodes, which_node, written
+from .rendezvous import LAST, LIST, on_several_nodes, which_node, written
 
 SAID = {
     breach_kinds.MASTER_ELSEWHERE: "the master address is not the node where rank 0 runs",

@@ -15,7 +15,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
 from .. import rule
-from .as_written import port_bounds, written
+from .rendezvous import port_bounds, written
 
 CODE = "MPL508"
 USUAL, BY_JOB = b"29500", b"$((20000 + SLURM_JOB_ID % 20000))"

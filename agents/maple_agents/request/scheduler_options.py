@@ -15,7 +15,7 @@ from .language.vocabulary import table, texts
 from .language.words import spelt
 from .phrases import known, squeezed
 
-_WORDS = texts("said_options")
+_WORDS = texts("scheduler_options")
 _LONG = table(_WORDS["long"])
 _SHORT = table(_WORDS["short"])
 _KEYS = table(_WORDS["keys"])

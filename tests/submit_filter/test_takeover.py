@@ -11,7 +11,7 @@ from maple_submit_filter.answer import decision as deciding
 from maple_submit_filter.answer.decision import understood
 from maple_submit_filter.bash import parser, rereading
 from maple_submit_filter.plan.build import plan
-from maple_submit_filter.play.tape import recording, taken_over
+from maple_submit_filter.play.tape import recording, takeover
 from maple_submit_filter.play.tape.recording import Tape
 from maple_submit_filter.types.job import Job
 from maple_submit_filter.types.launch_plan import LaunchPlan
@@ -82,14 +82,14 @@ def planned(job: Job, here: Submitted, tape: Tape | None) -> LaunchPlan:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return how many commands each stretch has that is taken over from now on, in a list that grows."""
     taken: list[int] = []
-    takes = taken_over._Taking._takes
+    takes = takeover._Taking._takes
 
-    def taking(self: taken_over._Taking, stretch: recording.Stretch, here: int) -> bool:
+    def taking(self: takeover._Taking, stretch: recording.Stretch, here: int) -> bool:
         done = takes(self, stretch, here)
         taken.extend([stretch.items] * done)
         return done
 
-    monkeypatch.setattr(taken_over._Taking, "_takes", taking)
+    monkeypatch.setattr(takeover._Taking, "_takes", taking)
     return taken
 
 
@@ -142,7 +142,7 @@ def test_hardly_a_command_is_played_twice(mistakes: int, monkeypatch: pytest.Mon
     monkeypatch.undo()
     here = next(one for one in everything() if one.site.id == "ncsa-delta" and one.asked.scheduler == "slurm")
     played: list[int] = []
-    items = taken_over.take_over
+    items = takeover.take_over
 
     def counting(program: object, shell: object, scene: object, play: object, tape: object) -> None:
         def one(many: object) -> object:
@@ -152,7 +152,7 @@ def test_hardly_a_command_is_played_twice(mistakes: int, monkeypatch: pytest.Mon
         played.append(0)
         items(program, shell, scene, one, tape)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(taken_over, "take_over", counting)
+    monkeypatch.setattr(takeover, "take_over", counting)
     decided = deciding.decide(here.asked._replace(script=script(200, mistakes)), here.site, None)
     assert decided.repaired is not None
     assert played and sum(played) < 30 * played.count(0)
