@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any, Optional
 
 import pytest
+from maple_submit_filter.answer import advice
 from maple_submit_filter.answer import decision as deciding
-from maple_submit_filter.answer import unread
 from maple_submit_filter.answer.decision import MOST_READ, Decision, Rewritten
 from maple_submit_filter.play.scene import MOST_COMMANDS
 from maple_submit_filter.repair import certainty
@@ -119,7 +119,7 @@ def test_what_is_likely_is_told_where_something_unread_may_matter_and_the_script
     monkeypatch: pytest.MonkeyPatch, plan: Any, presumed: bool
 ) -> None:
     other = object()
-    monkeypatch.setattr(unread, "presumed", lambda state, play: other)
+    monkeypatch.setattr(advice, "presumed", lambda state, play: other)
     start = state(**plan)
     assert deciding._presumed(start, start.job, GENERIC_SLURM) is (other if presumed else start)
 
@@ -244,4 +244,4 @@ def test_what_is_not_known_is_that_the_line_runs_or_else_what_nobody_has_read_fi
     ]
     finding = found("A")._replace(at=None if at is None else Span(at, at + 1))
     plan: Any = SimpleNamespace(unread=unread)
-    assert unread._why(finding, SimpleNamespace(plan=SimpleNamespace(steps=made)), plan) == why  # type: ignore[arg-type]
+    assert advice._why(finding, SimpleNamespace(plan=SimpleNamespace(steps=made)), plan) == why  # type: ignore[arg-type]

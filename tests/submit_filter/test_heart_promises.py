@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_submit_filter.answer import packing, unread
+from maple_submit_filter.answer import advice, packing
 from maple_submit_filter.answer.decision import Decision, Rewritten, decide
 from maple_submit_filter.answer.earlier import _changed
 from maple_submit_filter.answer.fate import FIXED, fates, suggested
@@ -127,7 +127,7 @@ def test_why_nothing_is_said_of_a_submission_is_said(
 ) -> None:
     """In the words of its own command, the first reason of several."""
     asked = Submission(scheduler, argv, script, "file", b"job.sh", b"/work", 1000, {})
-    assert unread.why(asked).startswith(says)
+    assert advice.why(asked).startswith(says)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any, Optional
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_submit_filter.answer import reply, unread
+from maple_submit_filter.answer import advice, reply
 from maple_submit_filter.answer.decision import Decision, Rewritten
 from maple_submit_filter.host.frames import Request
 from maple_submit_filter.site.facts import GENERIC_SLURM
@@ -121,7 +121,7 @@ HET = b"#!/bin/bash\n#SBATCH -N%b -n%b\n#SBATCH hetjob\n#SBATCH -N1\nsrun a\n"
 )  # fmt: skip
 def test_the_batch_script_has_the_numbers_of_each_component(nodes: bytes, tasks: bytes, told: dict[bytes, Any]) -> None:
     """Where they are sure; the list of nodes of the first one, in which it runs."""
-    found = unread._of_groups(HET % (nodes, tasks))
+    found = advice._of_groups(HET % (nodes, tasks))
     assert {name: found.get(name) for name in told} == told
     assert found[b"SLURM_NNODES_HET_GROUP_1"] == b"1" == found[b"SLURM_JOB_NUM_NODES_HET_GROUP_1"]
     assert b"SLURM_NTASKS_HET_GROUP_1" not in found
@@ -137,7 +137,7 @@ def presumed(other: tuple[Finding, ...], steps: Any = (), unread: Any = (), own:
             return State(**{**vars(self), **more})
 
     played = State(findings=other, plan=State(depends=(b"/b", b"/a"), unread=unread, steps=()))
-    return unread.presumed(State(findings=own, plan=State(**named)), lambda: played)  # type: ignore[arg-type]
+    return advice.presumed(State(findings=own, plan=State(**named)), lambda: played)  # type: ignore[arg-type]
 
 
 STEP = SimpleNamespace(span=Span(10, 20), maybe=True, line=3)

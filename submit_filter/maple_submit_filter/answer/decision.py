@@ -68,10 +68,10 @@ def decide(
     site = here
     job = understood(submission, read, peruse) if submission.script is not None else None
     if job is None:
-        from . import unread
+        from . import advice
 
-        findings = unread.hints(submission, lambda job: _played(job, site, _as_presumed(job, site)).findings)
-        return Decision("findings" if findings else "unread", findings, why="" if findings else unread.why(submission))
+        findings = advice.hints(submission, lambda job: _played(job, site, _as_presumed(job, site)).findings)
+        return Decision("findings" if findings else "unread", findings, why="" if findings else advice.why(submission))
     tape = Tape()
     state, sure = _weighed(job, site, tape)
     state = _presumed(state, job, site)
@@ -161,7 +161,7 @@ def _presumed(state: State, job: Job, site: Site) -> State:
     """Return the state with what is likely to be wrong, where what is unread leaves little to prove."""
     if not state.plan.presumable or state.plan.commands > MOST_COMMANDS:
         return state
-    from .unread import presumed
+    from .advice import presumed
 
     return presumed(state, lambda: _played(job, site, _as_presumed(job, site)))
 
