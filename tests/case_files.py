@@ -120,7 +120,7 @@ def main(words: Sequence[str]) -> int:
         with open(words[3], "rb") as script:
             row = {"name": words[2], "why": words[4], "finds": list[str](), **keyed("script", script.read())}
         with open(words[1], "a", encoding="utf-8") as opened:
-            opened.write("\n" + written([row]))
+            opened.write(("\n" if opened.tell() else "") + written([row]))
         return 0
     if len(words) == 3 and words[0] == "show":
         with open(words[1], "rb") as opened_case:

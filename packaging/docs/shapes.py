@@ -1,6 +1,7 @@
 """Writes the JSON schemas of `docs/json/` and the blocks of docs/json.md from the classes of what commands print.
 
-`make docs`. A block stands between `<!-- shape NAME -->` and `<!-- end -->`.
+`make docs`, which writes the schema of `maple-fix` anew, too. A block stands between `<!-- shape NAME -->` and
+`<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from maple_agents.cli import forecast, mapping_answers, shapes
 from maple_agents.cli.history import answers as history
 from maple_agents.cli.new import handover
 from maple_agents.cli.templates import pages
+from maple_agents.diagnose.tell import schema as fix_schema
 from maple_agents.progress import shapes as progress
 from maple_agents.scheduling import replay
 from maple_agents.templates import catalogue
@@ -150,7 +152,8 @@ def files() -> dict[Path, str]:
     """Return what is written, by path."""
     page = DOCS / "json.md"
     text = BLOCK.sub(lambda place: place[1] + block(place[2]) + place[3], page.read_text("utf-8"))
-    return {page: text, **{DOCS / "json" / f"{name}.schema.json": schema(name) for name in SHAPES}}
+    schemas = {DOCS / "json" / f"{name}.schema.json": schema(name) for name in SHAPES}
+    return {page: text, **schemas, Path(fix_schema.__file__).with_name(fix_schema.FILE): fix_schema.text()}
 
 
 def main() -> None:
