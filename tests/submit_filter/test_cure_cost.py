@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from maple_submit_filter.repair.cost import cost, plainest_first
+import pytest
+from maple_submit_filter.repair.cost import WIDEST, cost, plainest_first
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 
 SOURCE = b"#!/bin/bash\nGPUS=4\nsrun torchrun --nproc-per-node=2 --master-addr=$HEAD train.py\n"
@@ -48,3 +49,24 @@ def test_of_two_without_a_shell_the_shorter_comes_first() -> None:
     short, long = fix(COUNT, b"3", "short"), fix(LAUNCHER, b"torchrun " + b"--a=1 " * 15, "long")
     wrapped = fix(LAUNCHER, b"sh -c 'torchrun'", "wrapped")
     assert plainest_first((wrapped, long, short), SOURCE, ASSIGNED) == [short, long, wrapped]
+
+
+@pytest.mark.parametrize(
+    ("before", "grows", "dear"),
+    [
+        (WIDEST - 8, 8, False),  # as wide as may be
+        (WIDEST - 8, 9, True),
+        (WIDEST, 1, True),  # it was not too wide before
+        (WIDEST + 1, 1, False),  # it was
+        (WIDEST + 1, -9, False),
+    ],
+)
+def test_a_line_is_too_wide_beyond_its_bound_alone(before: int, grows: int, dear: bool) -> None:
+    """What was too wide already is nobody's fault; the bound itself still reads at one glance."""
+    words = b"x" * 20
+    line = b"srun " + words + b" " + b"y" * (before - 26)
+    source = b"#!/bin/bash\n" + line + b"\n"
+    edit = fix(Span(17, 37), words + b"z" * grows if grows >= 0 else words[:grows], "a")
+    narrow = b"#!/bin/bash\nsrun " + words + b"\n"
+    extra = cost(edit, source, {}) - cost(edit, narrow, {})
+    assert (extra > 0) == dear

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ from maple_submit_filter.answer.report import (
     safety,
     summary,
 )
+from maple_submit_filter.answer.terminal import _typed
 from maple_submit_filter.types.edits import Fix, Safety, Span
 from maple_submit_filter.types.findings import Finding, sentence
 
@@ -172,3 +175,23 @@ def test_an_excerpt_fills_its_width_and_no_more(width, letter):
     ):
         shown = columns(excerpt(line, start, end, width)[0])
         assert width - columns(letter.decode()) < shown <= width, (start, end)
+
+
+@pytest.mark.parametrize("width", [10, 26, 27])
+def test_even_a_narrow_line_shows_twenty_columns(width: int) -> None:
+    """Less says nothing of the line."""
+    source = b"x" * 40 + b"HERE" + b"y" * 40
+    line, carets = excerpt(source, 40, 44, width)
+    shown = line[7:]
+    assert len(shown) == 20
+    assert shown[carets.index("^") - 7 : carets.rindex("^") - 6] == "HERE"
+
+
+@pytest.mark.parametrize(
+    "word", ["a b", "it's", "''", "$HOME", "a;b", "job*.sh", "-N", "plain/job_1.sh", "--x=a,b:c", "(x)"]
+)
+def test_words_are_typed_as_a_shell_reads_them(word: str) -> None:
+    """What one copies from the terminal is what was submitted; a word that needs no quotes has none."""
+    typed = _typed([word.encode(), b"-N"])
+    assert shlex.split(typed) == [word, "-N"]
+    assert ("'" in typed) == (shlex.quote(word) != word)
