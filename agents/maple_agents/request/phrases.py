@@ -140,7 +140,10 @@ def _longest(words: Sequence[Token], at: int, text: str) -> tuple[int, Phrase]:
             listed = listed or word.text not in "-_"
             continue
         hub = taken == 1 and _HUB.match(word.text) and _named(squeezed(word.text)) is None
-        joined += squeezed(word.text.rpartition("/")[2] if hub else word.text)
+        letters = squeezed(word.text.rpartition("/")[2] if hub else word.text)
+        if not letters:
+            break  # the sign of a command that was read before: it is no part of a name
+        joined += letters
         if len(joined) > longest + 24 or taken == 1 and word.kind == WORD and not _begins(joined, beginnings):
             break
         hit = None if hub and _alternatives(word.text) else _named(joined)

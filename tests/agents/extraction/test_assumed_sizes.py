@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from maple_agents.request.words import read
 
 from tests.agents.extraction.test_accounted import answered
 
@@ -229,3 +230,9 @@ def test_what_is_done_is_not_asked_for(tmp_path):
     answer = answered(said, str(tmp_path))
     assert answer["script"]
     assert "/work/hdd" not in answer["script"]
+
+
+@pytest.mark.parametrize(("words", "shown"), [("ddp train.py --lr 1", "ddp"), ("with FSDP, train.py", "FSDP")])
+def test_a_name_is_shown_without_what_stands_behind_it(words, shown):
+    """What is read back to people are their words."""
+    assert read("%s, 2 nodes, 2 h" % words).slots["paradigm"].origin.where == shown
