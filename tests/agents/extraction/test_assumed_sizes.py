@@ -236,3 +236,14 @@ def test_what_is_done_is_not_asked_for(tmp_path):
 def test_a_name_is_shown_without_what_stands_behind_it(words, shown):
     """What is read back to people are their words."""
     assert read("%s, 2 nodes, 2 h" % words).slots["paradigm"].origin.where == shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Preciso rodar treina.py com ddp, fila pvc, um único nó, 5 horas, projeto EAR24008",
+     "necesito treina.py con ddp, cola pvc, un único nodo, 5 horas, proyecto EAR24008",
+     "treina.py mit ddp, Queue pvc, ein einziger Knoten, 5 Stunden, Projekt EAR24008"],
+)  # fmt: skip
+def test_a_single_node_is_one_in_every_language(words, tmp_path):
+    """An adjective, and no numeral."""
+    assert answered(words, str(tmp_path), "tacc-stampede3")["slots"]["nodes"] == 1
