@@ -45,6 +45,6 @@ def differences(case: Case) -> list[str]:
     got = asked.slots.as_json()
     found += ["%s: %r" % (name, value) for name, value in got.items() if case.slots.get(name) != value]
     found += ["no %s" % name for name in case.slots if name not in got and not case.open]
-    wrong = (*asked.contradictions, *asked.doubts)
+    wrong = (*asked.contradictions, *asked.doubts, *(asked.undescribed or ()))
     found += [] if bool(wrong) == case.open else ["contradictions: %s" % (wrong,)]
     return found + ([] if asked.wishes == case.wishes else ["wishes: %s" % sorted(asked.wishes)])
