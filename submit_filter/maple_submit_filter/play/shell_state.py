@@ -106,12 +106,9 @@ class Shell:
 
         The names of all parents, and those of the batch shell alone.
         """
-        lacking = [tuple(name for name in parent.kept_back() if not self._has(name)) for parent in self.parents]
+        own = self.variables
+        lacking = [tuple(name for name in parent.kept_back() if not is_set(own, name)) for parent in self.parents]
         return tuple(name for names in lacking for name in names), lacking[0] if lacking else ()
-
-    def _has(self, name: bytes) -> bool:
-        variable = self.variables.get(name)
-        return variable is not None and bool(variable.texts())
 
     def get(self, name: bytes) -> Variable:
         """Return the variable; unset and unknown are told apart by `Variable.texts` being empty or an open text."""
@@ -294,6 +291,12 @@ def kept(variable: Variable) -> Variable:
     return variable if variable.exported and variable.array is None else Variable()
 
 
+def is_set(variables: Mapping[bytes, Variable], name: bytes) -> bool:
+    """Return whether a variable has a value."""
+    variable = variables.get(name)
+    return variable is not None and bool(variable.texts())
+
+
 class Parent:
     """What a program was started from; it waits for the program, so its variables stay as they are."""
 
@@ -305,7 +308,7 @@ class Parent:
 
     def had(self, name: bytes) -> bool:
         """Return whether a variable was set there."""
-        return name in self._variables and bool(self._variables[name].texts())
+        return is_set(self._variables, name)
 
     def kept_back(self) -> Tuple[bytes, ...]:
         """Return the names of what was set there and not exported."""

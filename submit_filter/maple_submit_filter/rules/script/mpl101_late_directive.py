@@ -33,21 +33,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     unread = [stray.span for stray in late if unheeded(job, stray.span)]
     plain = [span for span in unread if b"$" not in job.source[span.start : span.end]]
     fix = _unmarked() if marked else _moved_up(job, plain)
-    for oddity in late:
-        if oddity.span in unread:
-            if oddity.span not in plain and not marked:
-                yield _of_variable(job, oddity.span)
-                continue
-            says = "%s does not read this directive, because it stands after the first command" % command(job)
-            yield Finding("MPL101", says, oddity.span, fixes=(fix,) if fix is not None else (),
-                          help="remove the byte order mark from the first line" if marked
-                          else "move the line above the first command")  # fmt: skip
-
-
-def _of_variable(job: Job, span: Span) -> Finding:
-    """No line with a variable is moved: there its name would be the value, which qsub refuses in a job's name."""
     says = "%s does not read this directive, because it stands after the first command" % command(job)
-    return Finding("MPL101", says, span, help="pass it on the command line: a directive expands no variable")
+    for span in unread:
+        cured = marked or span in plain  # above the commands a variable's name would be the value, which qsub refuses
+        yield Finding("MPL101", says, span, fixes=(fix,) if fix is not None and cured else (),
+                      help="remove the byte order mark from the first line" if marked
+                      else "move the line above the first command" if cured
+                      else "pass it on the command line: a directive expands no variable")  # fmt: skip
 
 
 def _unmarked() -> Fix:

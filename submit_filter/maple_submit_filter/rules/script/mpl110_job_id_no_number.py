@@ -32,11 +32,16 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not is_pbs(job) or not plan.steps or b"PBS_JOBID" in plan.assigned or b"$((" not in job.source:
         return
-    for match in re.finditer(_SUMS, job.source):
-        name = re.search(_NAME, match.group(1))
-        if name is None or lies_in(Span(*match.span(1)), unreached(parse(job.source), job.source)):
+    names = [
+        Span(match.start(1) + name.start(), match.start(1) + name.end())
+        for match in re.finditer(_SUMS, job.source)
+        for name in [re.search(_NAME, match.group(1))]
+        if name is not None
+    ]
+    never = unreached(parse(job.source), job.source) if names else []
+    for span in names:
+        if lies_in(span, never):
             continue
-        span = Span(match.start(1) + name.start(), match.start(1) + name.end())
         fix = Fix((Edit(span, _NUMBER, "MPL110"),), Safety.ASK, "take the number of the job's id")
         fixes = () if "array" in job.settings else (fix,)
         says = "$PBS_JOBID is 123456.server, which is no number to count with"
