@@ -16,6 +16,9 @@ INTEGERS: frozenset[Name] = frozenset(
 )
 PARADIGMS = ("ddp", "fsdp", "zero2", "zero3", "accelerate-ddp", "3d", "jax", "single")
 LAUNCHERS = ("srun", "torchrun", "accelerate", "deepspeed", "mpiexec", "ibrun")
+# Wishes that are no slot, and that change what is written.
+RANK_A_GPU = "rank-a-gpu"  # it counts where a program has one process on a node otherwise
+GPUS_EACH = "gpus-each"  # GPUs beside nodes of which nobody knows what they have: what was taken is told
 By = Literal["request", "script", "option", "prompt", "earlier", "model", "site", "template", "derived"]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from maple_submit_filter.site.facts import NodeKind, Partition, Site, kinds_with
 
-from ..base.slots import Name, Origin, Slot, Slots
+from ..base.slots import GPUS_EACH, Name, Origin, Slot, Slots
 from . import counts
 from .language.vocabulary import listed, texts
 from .phrases import KIND_X
@@ -181,7 +181,6 @@ def _enough(kind: NodeKind, asked: Asked) -> bool:
 
 
 _MOST_GPUS = 8  # that a node has, as a rule; more are the job's
-GPUS_EACH = "gpus-each"  # a wish, too: of a node nobody knows what it has, so what was taken is told
 
 
 def _gpus_of_nodes(asked: Asked, site: Site) -> Asked:

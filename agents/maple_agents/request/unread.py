@@ -244,10 +244,8 @@ def _judged(left: Left, slots: Slots, site: Site) -> Iterator[Unread]:
         yield Unread(left.near) if known else Unread(left.near, slot, value, stops=True)
     elif left.lex == "node" and not {"nodes", "gpus_total", "gpus_per_node"} & {*slots} and _is_uncounted(left):
         yield Unread("%s %s" % (left.before[-1], left.text), "nodes", stops=True)
-    elif left.lex in _FRACTIONS and DURATION in left.before:  # it touches what was read: "4 hours and half the way"
+    elif _touches_a_time(left):
         yield Unread(left.near, "walltime", stops=True)
-    elif left.lex in _OF_TIME and DURATION in left.before[-2:]:  # "an hour and fifty minutes", where fifty is not known
-        yield Unread("%s %s" % (left.before[-1], left.text), "walltime", stops=True)
     elif left.lex in _OF_TIME and "walltime" not in slots:
         yield Unread(left.text, "walltime", stops=True)
     elif left.text.lower() in _LENGTHS:
@@ -260,6 +258,11 @@ def _judged(left: Left, slots: Slots, site: Site) -> Iterator[Unread]:
         return
     elif left.text.lower() in _WEIGHTY or _VARIABLE.match(left.text) or _LOG_FILE.search(left.text):
         yield Unread(left.text)
+
+
+def _touches_a_time(left: Left) -> bool:
+    """Tell whether a word goes on with a time that was read: "4 hours and half", "an hour and lots of minutes"."""
+    return DURATION in left.before if left.lex in _FRACTIONS else left.lex in _OF_TIME and DURATION in left.before[-2:]
 
 
 def _place(left: Left, slots: Slots, site: Site) -> Unread | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from maple_submit_filter.launchers.registry import AGENTS
 
-from ..base.slots import NAMES, Name, Origin, Slot, Slots
+from ..base.slots import NAMES, RANK_A_GPU, Name, Origin, Slot, Slots
 from . import (
     arguments,
     clusters,
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 
 _WORDS = texts("words")
-RANK_A_GPU = "rank-a-gpu"  # a wish, too: it counts where a program has one process on a node otherwise
 
 _RANK_A_GPU = re.compile(
     r"\b(?:one|1|a|single) (?:process|rank|task)(?:es|s)? ?(?:per|/|for each|for every|on each|each) ?"

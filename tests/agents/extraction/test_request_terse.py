@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maple_agents.request.words import RANK_A_GPU, read
+from maple_agents.base.slots import RANK_A_GPU
+from maple_agents.request.words import read
 
 SITES = {
     "vista": "tacc-vista",

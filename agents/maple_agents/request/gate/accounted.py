@@ -167,7 +167,6 @@ _KEYED = re.compile(
     r"(?i)(?<![\w./-])(?P<key>account|acct|partition|queue|qos)[ \t]*(?:[:=]|[ \t](?:is|called|named)[ \t]+)?[ \t]*"
     r"[\"'`«“]?(?P<name>[a-z][\w.-]*\w)(?![\w./@(-]*[/@(])"
 )
-_SLOT_OF_KEY = {"account": "account", "acct": "account", "partition": "partition", "queue": "queue", "qos": "qos"}
 _NO_PLACE = listed(texts("places")["stop"])
 
 
@@ -178,7 +177,8 @@ def keyed(text: str, slots: Slots, known: Sequence[Unread]) -> Iterator[Unread]:
     """
     had = " ".join([*(str(slot.value) for slot in slots.values()), *(unread.text for unread in known)]).lower()
     for match in _KEYED.finditer(text):
-        name, slot = match["name"], _SLOT_OF_KEY[match["key"].lower()]
+        name, key = match["name"], match["key"].lower()
+        slot = "account" if key == "acct" else key
         alike = ("partition", "queue") if slot in ("partition", "queue") else (slot,)
         if name.lower() not in _NO_PLACE and name.lower() not in had and not any(each in slots for each in alike):
             yield Unread(name, slot, name, stops=True)

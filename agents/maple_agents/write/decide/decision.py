@@ -10,7 +10,7 @@ from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.site.facts import Demand
 
 from ...base.quantities import clock, of_clock
-from ...base.slots import NAMES, Assumed, Lacking, Missing, Name, Refused, Slots
+from ...base.slots import GPUS_EACH, NAMES, RANK_A_GPU, Assumed, Lacking, Missing, Name, Refused, Slots
 from ...templates.cluster import Cluster
 from ..values import Layout, Plan
 from . import choice, layouts, place_choice, places
@@ -157,7 +157,7 @@ def _by_processes(
     Raises `Refused` where other numbers were said.
     """
     processes = chosen.paradigm.processes
-    each = "ranks_per_node" in asked.slots or "rank-a-gpu" in asked.wishes
+    each = "ranks_per_node" in asked.slots or RANK_A_GPU in asked.wishes
     if processes == "gpu" or processes == "node" and each:
         return spot, ()
     if (nodes or 1) * (asked.slots.number("ranks_per_node") or 1) > 1 and processes == "one":
@@ -200,7 +200,7 @@ def _plan(asked: Asked, spot: Spot, nodes: int, chosen: choice.Chosen, assumed: 
 def _each_nodes(asked: Asked, plan: Plan) -> tuple[str, ...]:
     """Return that a bare number of GPUs was taken for each node's, where it might be all."""
     nodes, gpus = plan.layout.nodes, plan.layout.gpus_per_node
-    if "gpus-each" not in asked.wishes:
+    if GPUS_EACH not in asked.wishes:
         return ()
     return ("%d GPUs were taken for each of %d nodes; if they are all, say gpus_per_node=%d." % (
         gpus, nodes, gpus // nodes),)  # fmt: skip
